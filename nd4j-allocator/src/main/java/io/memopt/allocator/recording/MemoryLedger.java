@@ -125,6 +125,15 @@ public final class MemoryLedger {
      * @param rounded bytes really taken
      */
     public void allocated(MemorySpace space, long key, long address, long requested, long rounded) {
+        allocated(space, key, address, requested, rounded, 1);
+    }
+
+    /** As {@link #allocated(MemorySpace, long, long, long, long)} for an array that can be {@link #resized}. */
+    public void bufferAllocated(MemorySpace space, long key, long address, long elements, int elementBytes) {
+        allocated(space, key, address, elements * elementBytes, elements * elementBytes, elementBytes);
+    }
+
+    private void allocated(MemorySpace space, long key, long address, long requested, long rounded, int elementBytes) {
         ThreadContext context = ThreadContext.current();
         AllocationKind kind = context.intent();
         WorkspaceAccount account = context.account();
@@ -132,7 +141,7 @@ public final class MemoryLedger {
         String site = kind == AllocationKind.DETACHED ? sites.siteFor(owner, requested) : null;
         long now = System.nanoTime();
         LiveAllocation allocation = new LiveAllocation(
-                kind, space, address, requested, rounded, owner, now, context.iteration(), account, site);
+                kind, space, address, requested, rounded, elementBytes, owner, now, context.iteration(), account, site);
         LiveAllocation stale = live.put(key, allocation);
         if (stale != null) {
             end(stale, now);
@@ -162,8 +171,8 @@ public final class MemoryLedger {
         }
     }
 
-    /** The allocation behind {@code key} now takes {@code bytes}; unknown keys are ignored. */
-    public void resized(long key, long bytes) {
+    /** The allocation behind {@code key} moved to {@code address} and takes {@code bytes}; unknown keys are ignored. */
+    public void resized(long key, long address, long bytes) {
         LiveAllocation before = live.remove(key);
         if (before == null) {
             return;
@@ -173,9 +182,10 @@ public final class MemoryLedger {
         LiveAllocation after = new LiveAllocation(
                 before.kind(),
                 before.space(),
-                before.address(),
+                address,
                 bytes,
                 bytes,
+                before.elementBytes(),
                 before.owner(),
                 System.nanoTime(),
                 before.iteration(),
