@@ -14,7 +14,7 @@ public interface ScopeObserver {
      * Someone asked for a workspace with this very configuration object. Deeplearning4j keeps one object per network, so
      * its identity (not its equality) names the network.
      */
-    default void configurationUsed(WorkspaceConfiguration configuration) {}
+    default void configurationUsed(WorkspaceConfiguration configuration, String workspace) {}
 
     /** A workspace was opened; neither re-entered nor borrowed. */
     default void scopeEntered(String workspace) {}

@@ -18,9 +18,9 @@ final class ScopeObservers implements ScopeObserver {
     }
 
     @Override
-    public void configurationUsed(WorkspaceConfiguration configuration) {
+    public void configurationUsed(WorkspaceConfiguration configuration, String workspace) {
         for (ScopeObserver observer : all) {
-            observer.configurationUsed(configuration);
+            observer.configurationUsed(configuration, workspace);
         }
     }
 

@@ -137,7 +137,9 @@ public final class MemoryLedger {
         ThreadContext context = ThreadContext.current();
         AllocationKind kind = context.intent();
         WorkspaceAccount account = context.account();
-        int owner = account == null ? detachedOwners.ownerFor(context.owner()) : account.ownerFor(context.owner());
+        int owner = account == null
+                ? detachedOwners.ownerFor(context.owner(owners))
+                : account.ownerFor(context.owner(owners));
         String site = kind == AllocationKind.DETACHED ? sites.siteFor(owner, requested) : null;
         long now = System.nanoTime();
         LiveAllocation allocation = new LiveAllocation(
@@ -220,7 +222,7 @@ public final class MemoryLedger {
     public void arrayAllocated(
             WorkspaceAccount account, MemorySpace space, long address, long requested, long rounded) {
         ThreadContext context = ThreadContext.current();
-        int owner = account.ownerFor(context.owner());
+        int owner = account.ownerFor(context.owner(owners));
         account.arrayAdded(owner, rounded);
         long now = System.nanoTime();
         use(owner, space, rounded, context, now);
@@ -244,7 +246,7 @@ public final class MemoryLedger {
                     EventCode.of(EventKind.SCOPE_RELEASE),
                     System.nanoTime(),
                     context,
-                    account.ownerFor(context.owner()),
+                    account.ownerFor(context.owner(owners)),
                     account.id(),
                     0,
                     sum,
@@ -261,7 +263,7 @@ public final class MemoryLedger {
                 EventCode.of(EventKind.SCOPE_ENTER),
                 now,
                 context,
-                account.ownerFor(context.owner()),
+                account.ownerFor(context.owner(owners)),
                 account.id(),
                 0,
                 account.reservedBytes(space),
@@ -273,7 +275,7 @@ public final class MemoryLedger {
         flows.transferred(direction, bytes, durationNanos);
         ThreadContext context = ThreadContext.current();
         int code = EventCode.transfer(direction);
-        emit(code, System.nanoTime(), context, context.owner(), 0, address, bytes, durationNanos);
+        emit(code, System.nanoTime(), context, context.owner(owners), 0, address, bytes, durationNanos);
     }
 
     /** The operating system or driver refused. */
@@ -285,7 +287,9 @@ public final class MemoryLedger {
                 EventCode.of(EventKind.ALLOCATION_FAILURE, AllocationKind.WORKSPACE_BLOCK, space),
                 System.nanoTime(),
                 context,
-                account == null ? detachedOwners.ownerFor(context.owner()) : account.ownerFor(context.owner()),
+                account == null
+                        ? detachedOwners.ownerFor(context.owner(owners))
+                        : account.ownerFor(context.owner(owners)),
                 account == null ? WorkspaceTable.NONE : account.id(),
                 0,
                 requested,
@@ -302,8 +306,8 @@ public final class MemoryLedger {
     /** The calling thread now works for {@code owner}. */
     public void contextChanged(int owner) {
         ThreadContext context = ThreadContext.current();
-        if (context.owner() != owner) {
-            context.owner(owner);
+        if (context.owner(owners) != owner) {
+            context.owner(owners, owner);
             emit(EventCode.of(EventKind.CONTEXT), System.nanoTime(), context, owner, 0, 0, 0, 0);
         }
     }
