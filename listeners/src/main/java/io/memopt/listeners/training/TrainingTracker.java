@@ -36,6 +36,11 @@ public final class TrainingTracker implements ScopeObserver {
         recording.addObserver(this);
     }
 
+    /** What is being recorded. */
+    public Recording recording() {
+        return recording;
+    }
+
     /** Stops following threads; networks are forgotten. */
     public void close() {
         recording.removeObserver(this);
