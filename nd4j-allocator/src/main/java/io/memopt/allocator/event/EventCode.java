@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.event;
+
+/**
+ * The small facts of an event packed into one {@code int}: bits 0-7 {@link EventKind}, 8-11 {@link AllocationKind} or
+ * {@link TransferDirection}, 12-15 {@link MemorySpace}. Lets hooks hand events on without creating objects.
+ */
+public final class EventCode {
+    private static final EventKind[] KINDS = EventKind.values();
+    private static final AllocationKind[] ALLOCATIONS = AllocationKind.values();
+    private static final TransferDirection[] DIRECTIONS = TransferDirection.values();
+    private static final MemorySpace[] SPACES = MemorySpace.values();
+
+    private EventCode() {}
+
+    public static int of(EventKind kind) {
+        return kind.ordinal();
+    }
+
+    /** For {@link EventKind#ALLOCATE}, {@link EventKind#FREE} and {@link EventKind#RECLASSIFY}. */
+    public static int of(EventKind kind, AllocationKind allocation, MemorySpace space) {
+        return kind.ordinal() | allocation.ordinal() << 8 | space.ordinal() << 12;
+    }
+
+    public static int transfer(TransferDirection direction) {
+        return EventKind.TRANSFER.ordinal() | direction.ordinal() << 8;
+    }
+
+    public static EventKind kind(int code) {
+        return KINDS[code & 0xff];
+    }
+
+    public static AllocationKind allocation(int code) {
+        return ALLOCATIONS[code >> 8 & 0xf];
+    }
+
+    public static TransferDirection direction(int code) {
+        return DIRECTIONS[code >> 8 & 0xf];
+    }
+
+    public static MemorySpace space(int code) {
+        return SPACES[code >> 12 & 0xf];
+    }
+
+    /** True when every field of {@code code} names an existing constant; decoders check before they trust a file. */
+    public static boolean isValid(int code) {
+        boolean transfer = (code & 0xff) == EventKind.TRANSFER.ordinal();
+        int second = transfer ? DIRECTIONS.length : ALLOCATIONS.length;
+        return (code & 0xff) < KINDS.length
+                && (code >> 8 & 0xf) < second
+                && (code >> 12 & 0xf) < SPACES.length
+                && code >>> 16 == 0;
+    }
+}

@@ -1,0 +1,567 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.recording;
+
+import io.memopt.allocator.event.AllocationKind;
+import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.EventCode;
+import io.memopt.allocator.event.EventKind;
+import io.memopt.allocator.event.EventSink;
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.event.Owner;
+import io.memopt.allocator.event.OwnerTable;
+import io.memopt.allocator.event.TransferDirection;
+import io.memopt.allocator.event.WorkspaceTable;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The books: who holds how many bytes, exactly, at any moment. Two figures must not be mixed up:
+ *
+ * <ul>
+ *   <li><b>reserved</b>: memory obtained from the operating system or driver, i.e. detached arrays, workspace blocks and
+ *       spills;
+ *   <li><b>in use</b>: bytes of arrays, i.e. detached arrays, spills and the arrays <em>inside</em> workspace blocks. The
+ *       part of a block that no array occupies is reserved but not in use.
+ * </ul>
+ *
+ * <p>Hooks call the {@code …Allocated} and {@code …Freed} methods; every change is also handed to the {@link EventSink}s.
+ *
+ * <p>Threading: all methods may be called from any thread. No locks on the hot path but the short monitor of a workspace
+ * account, which only its own thread and a releasing thread ever want. Memory: about 200 B for each live allocation that
+ * holds memory of its own, 0.5 KiB for each owner, 1 KiB for each workspace instance.
+ */
+public final class MemoryLedger {
+    private static final int SPACES = MemorySpace.values().length;
+    private static final int KINDS = AllocationKind.values().length;
+    private static final Category[] CATEGORIES = Category.values();
+
+    private final OwnerTable owners;
+    private final WorkspaceTable workspaces;
+    private final OwnerCache detachedOwners;
+    private final Function<Owner, Category> rule;
+    private final AllocationSites sites;
+
+    private final ConcurrentHashMap<Long, LiveAllocation> live = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<Long, LiveAllocation> views = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<Integer, WorkspaceAccount> accounts = new ConcurrentHashMap<>();
+    private final AtomicReferenceArray<@Nullable OwnerAccount> byOwner;
+
+    private final PeakTotal[] inUse = totals(SPACES);
+    private final PeakTotal[] reserved = totals(SPACES);
+    private final AtomicLong[] inUseByCategory = counters(CATEGORIES.length);
+    private final AtomicLong[] reservedByKind = counters(KINDS * SPACES);
+    private final PeakMarker inUsePeak = new PeakMarker();
+    private final PeakMarker reservedPeak = new PeakMarker();
+    private final FlowCounters flows = new FlowCounters();
+    private final LongAdder events = new LongAdder();
+    private final CopyOnWriteArrayList<EventSink> sinks = new CopyOnWriteArrayList<>();
+
+    /**
+     * Empty books.
+     *
+     * @param rule says what bytes are for, from the owner with network, layer, phase and workspace filled in; called once
+     *     for each combination
+     */
+    public MemoryLedger(OwnerTable owners, WorkspaceTable workspaces, Function<Owner, Category> rule) {
+        this.owners = owners;
+        this.workspaces = workspaces;
+        this.rule = rule;
+        this.detachedOwners = new OwnerCache(owners, "", rule);
+        this.byOwner = new AtomicReferenceArray<>(owners.capacity() * SPACES);
+        this.sites = new AllocationSites(owners.capacity());
+    }
+
+    public OwnerTable owners() {
+        return owners;
+    }
+
+    public WorkspaceTable workspaces() {
+        return workspaces;
+    }
+
+    /** From now on {@code sink} hears every event. Adding the same sink twice is a mistake that is ignored. */
+    public void addSink(EventSink sink) {
+        sinks.addIfAbsent(sink);
+    }
+
+    /** {@code sink} hears no event that starts after this call. */
+    public void removeSink(EventSink sink) {
+        sinks.remove(sink);
+    }
+
+    // ---- what the hooks report
+
+    /** Opens the books of a workspace instance that {@code thread} created. */
+    public WorkspaceAccount openAccount(String name, Thread thread, boolean circular) {
+        int id = workspaces.add(name, thread, circular);
+        WorkspaceAccount account =
+                new WorkspaceAccount(id, name, thread, circular, new OwnerCache(owners, name, rule), System.nanoTime());
+        accounts.put(id, account);
+        return account;
+    }
+
+    /** The workspace object is gone: its arrays end and its row disappears. Its memory is freed by other calls. */
+    public void closeAccount(WorkspaceAccount account) {
+        arraysReleased(account, MemorySpace.HOST);
+        accounts.remove(account.id());
+        workspaces.remove(account.id());
+    }
+
+    /**
+     * Memory of its own became live.
+     *
+     * @param key what will be passed to {@link #freed}: address of the bytes or of the native buffer object
+     * @param rounded bytes really taken
+     */
+    public void allocated(MemorySpace space, long key, long address, long requested, long rounded) {
+        allocated(space, key, address, requested, rounded, 1);
+    }
+
+    /** As {@link #allocated(MemorySpace, long, long, long, long)} for an array that can be {@link #resized}. */
+    public void bufferAllocated(MemorySpace space, long key, long address, long elements, int elementBytes) {
+        allocated(space, key, address, elements * elementBytes, elements * elementBytes, elementBytes);
+    }
+
+    private void allocated(MemorySpace space, long key, long address, long requested, long rounded, int elementBytes) {
+        ThreadContext context = ThreadContext.current();
+        AllocationKind kind = context.intent();
+        WorkspaceAccount account = context.account();
+        int owner = account == null ? detachedOwners.ownerFor(context.owner()) : account.ownerFor(context.owner());
+        String site = kind == AllocationKind.DETACHED ? sites.siteFor(owner, requested) : null;
+        long now = System.nanoTime();
+        LiveAllocation allocation = new LiveAllocation(
+                kind, space, address, requested, rounded, elementBytes, owner, now, context.iteration(), account, site);
+        LiveAllocation stale = live.put(key, allocation);
+        if (stale != null) {
+            end(stale, now);
+        }
+        begin(allocation, context);
+        emit(
+                EventCode.of(EventKind.ALLOCATE, kind, space),
+                now,
+                context,
+                owner,
+                account == null ? WorkspaceTable.NONE : account.id(),
+                address,
+                requested,
+                rounded);
+    }
+
+    /** Memory of its own is about to be given back. Unknown keys (allocated before the hooks, views) are ignored. */
+    public void freed(long key) {
+        LiveAllocation allocation = live.remove(key);
+        if (allocation != null) {
+            end(allocation, System.nanoTime());
+            return;
+        }
+        LiveAllocation parent = views.isEmpty() ? null : views.remove(key);
+        if (parent != null) {
+            parent.viewDeleted();
+        }
+    }
+
+    /** The allocation behind {@code key} moved to {@code address} and takes {@code bytes}; unknown keys are ignored. */
+    public void resized(long key, long address, long bytes) {
+        LiveAllocation before = live.remove(key);
+        if (before == null) {
+            return;
+        }
+        end(before, System.nanoTime());
+        ThreadContext context = ThreadContext.current();
+        LiveAllocation after = new LiveAllocation(
+                before.kind(),
+                before.space(),
+                address,
+                bytes,
+                bytes,
+                before.elementBytes(),
+                before.owner(),
+                System.nanoTime(),
+                before.iteration(),
+                before.account(),
+                before.site());
+        live.put(key, after);
+        begin(after, context);
+        emit(
+                EventCode.of(EventKind.ALLOCATE, after.kind(), after.space()),
+                after.timeNanos(),
+                context,
+                after.owner(),
+                0,
+                after.address(),
+                bytes,
+                bytes);
+    }
+
+    /** A view of the allocation behind {@code parentKey} was made. Costs nothing for parents that are small or unknown. */
+    public void viewCreated(long parentKey, long viewKey) {
+        LiveAllocation parent = live.get(parentKey);
+        if (parent == null) {
+            parent = views.isEmpty() ? null : views.get(parentKey);
+        }
+        if (parent != null && parent.roundedBytes() >= AllocationSites.MINIMUM_BYTES) {
+            parent.viewCreated();
+            views.put(viewKey, parent);
+        }
+    }
+
+    /** An array was placed inside a workspace block. */
+    public void arrayAllocated(
+            WorkspaceAccount account, MemorySpace space, long address, long requested, long rounded) {
+        ThreadContext context = ThreadContext.current();
+        int owner = account.ownerFor(context.owner());
+        account.arrayAdded(owner, rounded);
+        long now = System.nanoTime();
+        use(owner, space, rounded, context, now);
+        emit(
+                EventCode.of(EventKind.ALLOCATE, AllocationKind.WORKSPACE_ARRAY, space),
+                now,
+                context,
+                owner,
+                account.id(),
+                address,
+                requested,
+                rounded);
+    }
+
+    /** All arrays inside the block ended at once. */
+    public void arraysReleased(WorkspaceAccount account, MemorySpace space) {
+        long sum = account.releaseArrays((owner, bytes) -> unuse(owner, space, bytes));
+        if (sum > 0) {
+            ThreadContext context = ThreadContext.current();
+            emit(
+                    EventCode.of(EventKind.SCOPE_RELEASE),
+                    System.nanoTime(),
+                    context,
+                    account.ownerFor(context.owner()),
+                    account.id(),
+                    0,
+                    sum,
+                    account.reservedBytes(space));
+        }
+    }
+
+    /** A workspace scope was opened anew. */
+    public void scopeEntered(WorkspaceAccount account, MemorySpace space) {
+        ThreadContext context = ThreadContext.current();
+        long now = System.nanoTime();
+        account.entered(now);
+        emit(
+                EventCode.of(EventKind.SCOPE_ENTER),
+                now,
+                context,
+                account.ownerFor(context.owner()),
+                account.id(),
+                0,
+                account.reservedBytes(space),
+                account.generation());
+    }
+
+    /** Bytes were copied; {@code durationNanos} is what the caller waited. */
+    public void transferred(TransferDirection direction, long address, long bytes, long durationNanos) {
+        flows.transferred(direction, bytes, durationNanos);
+        ThreadContext context = ThreadContext.current();
+        int code = EventCode.transfer(direction);
+        emit(code, System.nanoTime(), context, context.owner(), 0, address, bytes, durationNanos);
+    }
+
+    /** The operating system or driver refused. */
+    public void allocationFailed(MemorySpace space, long requested) {
+        flows.failed(space);
+        ThreadContext context = ThreadContext.current();
+        WorkspaceAccount account = context.account();
+        emit(
+                EventCode.of(EventKind.ALLOCATION_FAILURE, AllocationKind.WORKSPACE_BLOCK, space),
+                System.nanoTime(),
+                context,
+                account == null ? detachedOwners.ownerFor(context.owner()) : account.ownerFor(context.owner()),
+                account == null ? WorkspaceTable.NONE : account.id(),
+                0,
+                requested,
+                0);
+    }
+
+    /** A Java garbage collection ended. */
+    public void garbageCollected(boolean forced, long durationNanos) {
+        flows.collected(forced, durationNanos);
+        int code = EventCode.of(EventKind.GARBAGE_COLLECTION);
+        emit(code, System.nanoTime(), ThreadContext.current(), 0, 0, 0, durationNanos, forced ? 1 : 0);
+    }
+
+    /** The calling thread now works for {@code owner}. */
+    public void contextChanged(int owner) {
+        ThreadContext context = ThreadContext.current();
+        if (context.owner() != owner) {
+            context.owner(owner);
+            emit(EventCode.of(EventKind.CONTEXT), System.nanoTime(), context, owner, 0, 0, 0, 0);
+        }
+    }
+
+    /** The calling thread finished a training iteration of the network in {@code owner}. */
+    public void iterationEnded(int owner, long iteration, long epoch) {
+        ThreadContext context = ThreadContext.current();
+        emit(EventCode.of(EventKind.ITERATION), System.nanoTime(), context, owner, 0, 0, iteration, epoch);
+    }
+
+    /**
+     * The allocation behind {@code key} turned out to be of {@code category}, for {@code network}.
+     *
+     * @return false when the key is not known
+     */
+    public boolean reclassify(long key, String network, Category category) {
+        LiveAllocation allocation = live.get(key);
+        if (allocation == null) {
+            return false;
+        }
+        int before = allocation.owner();
+        Owner old = owners.ownerOf(before);
+        if (old.category() == category && old.network().equals(network)) {
+            return true;
+        }
+        int after = owners.idOf(new Owner(network, "", old.phase(), category, old.workspace()));
+        allocation.owner(after);
+        long bytes = allocation.roundedBytes();
+        ThreadContext context = ThreadContext.current();
+        unuse(before, allocation.space(), bytes);
+        use(after, allocation.space(), bytes, context, System.nanoTime());
+        emit(
+                EventCode.of(EventKind.RECLASSIFY, allocation.kind(), allocation.space()),
+                System.nanoTime(),
+                context,
+                after,
+                0,
+                allocation.address(),
+                bytes,
+                before);
+        return true;
+    }
+
+    /** Memory that existed before the hooks did is taken into the books, if it is not there yet. */
+    public void adopt(MemorySpace space, long key, long address, long bytes, String network, Category category) {
+        if (!reclassify(key, network, category)) {
+            allocated(space, key, address, bytes, bytes);
+            reclassify(key, network, category);
+        }
+    }
+
+    // ---- what readers ask
+
+    /** Bytes of all arrays in {@code space} now. */
+    public long inUseBytes(MemorySpace space) {
+        return inUse[space.ordinal()].get();
+    }
+
+    /** Bytes held from the operating system or driver in {@code space} now. */
+    public long reservedBytes(MemorySpace space) {
+        return reserved[space.ordinal()].get();
+    }
+
+    public long reservedBytes(AllocationKind kind, MemorySpace space) {
+        return reservedByKind[kind.ordinal() * SPACES + space.ordinal()].get();
+    }
+
+    /** Bytes of arrays of {@code category} in all spaces now. */
+    public long inUseBytes(Category category) {
+        return inUseByCategory[category.ordinal()].get();
+    }
+
+    /** Largest {@link #inUseBytes(MemorySpace)} since the last call; for one metrics reader. */
+    public long takeInUseWindowPeak(MemorySpace space) {
+        return inUse[space.ordinal()].takeWindow();
+    }
+
+    /** Largest {@link #reservedBytes(MemorySpace)} since the last call; for one metrics reader. */
+    public long takeReservedWindowPeak(MemorySpace space) {
+        return reserved[space.ordinal()].takeWindow();
+    }
+
+    /** When the arrays of one space filled the most. */
+    public PeakMoment inUsePeak() {
+        return inUsePeak.get();
+    }
+
+    /** When most was held from the operating system or driver in one space. */
+    public PeakMoment reservedPeak() {
+        return reservedPeak.get();
+    }
+
+    /** What every owner has and had, in no particular order. O(owners). */
+    public List<OwnerUsage> usage() {
+        List<OwnerUsage> all = new ArrayList<>();
+        int known = owners.size();
+        for (int id = 0; id < known; id++) {
+            for (MemorySpace space : MemorySpace.values()) {
+                OwnerAccount account = byOwner.get(id * SPACES + space.ordinal());
+                if (account != null) {
+                    all.add(new OwnerUsage(
+                            owners.ownerOf(id),
+                            space,
+                            account.inUse.get(),
+                            account.inUse.peak(),
+                            account.allocations.sum(),
+                            account.allocatedBytes.sum()));
+                }
+            }
+        }
+        return all;
+    }
+
+    /** Most bytes of {@code owner} since the last call; for one metrics reader. */
+    public long takeWindowPeak(Owner owner, MemorySpace space) {
+        OwnerAccount account = byOwner.get(owners.idOf(owner) * SPACES + space.ordinal());
+        return account == null ? 0 : account.inUse.takeWindow();
+    }
+
+    /** Workspace instances that still exist, dead threads' ones until collected. */
+    public Collection<WorkspaceAccount> accounts() {
+        return List.copyOf(accounts.values());
+    }
+
+    /** Live allocations with memory of their own. O(n) copy: for reports, not for scraping. */
+    public List<LiveAllocation> liveAllocations() {
+        return List.copyOf(live.values());
+    }
+
+    public @Nullable LiveAllocation find(long key) {
+        return live.get(key);
+    }
+
+    /** Flows since the start. */
+    public FlowCounters flows() {
+        return flows;
+    }
+
+    /** Events handed to sinks and books so far. */
+    public long events() {
+        return events.sum();
+    }
+
+    /** In use by category, categories without bytes left out. */
+    public Map<Category, Long> inUseByCategory() {
+        Map<Category, Long> result = new EnumMap<>(Category.class);
+        for (Category category : CATEGORIES) {
+            long bytes = inUseBytes(category);
+            if (bytes != 0) {
+                result.put(category, bytes);
+            }
+        }
+        return result;
+    }
+
+    // ---- arithmetic
+
+    private void begin(LiveAllocation a, ThreadContext context) {
+        int space = a.space().ordinal();
+        long bytes = a.roundedBytes();
+        WorkspaceAccount account = a.account();
+        flows.allocated(a.kind(), a.space(), bytes);
+        reservedByKind[a.kind().ordinal() * SPACES + space].addAndGet(bytes);
+        if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
+            account.blockAllocated(a.space(), bytes);
+        } else {
+            use(a.owner(), a.space(), bytes, context, a.timeNanos());
+            if (account != null) {
+                account.spilled(bytes);
+            }
+        }
+        if (reserved[space].add(bytes)
+                && reserved[space].get() > reservedPeak.get().bytes()) {
+            mark(reservedPeak, reserved[space].get(), a.owner(), context, a.timeNanos());
+        }
+    }
+
+    private void end(LiveAllocation a, long now) {
+        int space = a.space().ordinal();
+        long bytes = a.roundedBytes();
+        WorkspaceAccount account = a.account();
+        flows.freed(a.kind(), a.space(), bytes);
+        reservedByKind[a.kind().ordinal() * SPACES + space].addAndGet(-bytes);
+        reserved[space].subtract(bytes);
+        if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
+            account.blockFreed(a.space(), bytes);
+        } else {
+            unuse(a.owner(), a.space(), bytes);
+        }
+        emit(
+                EventCode.of(EventKind.FREE, a.kind(), a.space()),
+                now,
+                ThreadContext.current(),
+                a.owner(),
+                account == null ? WorkspaceTable.NONE : account.id(),
+                a.address(),
+                bytes,
+                now - a.timeNanos());
+    }
+
+    private void use(int owner, MemorySpace space, long bytes, ThreadContext context, long now) {
+        accountOf(owner, space).allocated(bytes);
+        inUseByCategory[owners.ownerOf(owner).category().ordinal()].addAndGet(bytes);
+        PeakTotal total = inUse[space.ordinal()];
+        if (total.add(bytes) && total.get() > inUsePeak.get().bytes()) {
+            mark(inUsePeak, total.get(), owner, context, now);
+        }
+    }
+
+    private void unuse(int owner, MemorySpace space, long bytes) {
+        accountOf(owner, space).inUse.subtract(bytes);
+        inUseByCategory[owners.ownerOf(owner).category().ordinal()].addAndGet(-bytes);
+        inUse[space.ordinal()].subtract(bytes);
+    }
+
+    private OwnerAccount accountOf(int owner, MemorySpace space) {
+        int index = owner * SPACES + space.ordinal();
+        OwnerAccount account = byOwner.get(index);
+        if (account == null) {
+            OwnerAccount fresh = new OwnerAccount();
+            account = byOwner.compareAndSet(index, null, fresh) ? fresh : byOwner.get(index);
+        }
+        return account == null ? new OwnerAccount() : account;
+    }
+
+    private void mark(PeakMarker peak, long bytes, int owner, ThreadContext context, long now) {
+        PeakMoment moment = new PeakMoment(bytes, now, owners.ownerOf(owner), context.iteration(), inUseByCategory());
+        peak.offer(moment);
+    }
+
+    private void emit(
+            int code,
+            long time,
+            ThreadContext context,
+            int owner,
+            int workspace,
+            long address,
+            long bytes,
+            long extra) {
+        events.increment();
+        for (EventSink sink : sinks) {
+            sink.accept(code, time, context.threadId(), owner, workspace, address, bytes, extra);
+        }
+    }
+
+    private static PeakTotal[] totals(int n) {
+        PeakTotal[] totals = new PeakTotal[n];
+        for (int i = 0; i < n; i++) {
+            totals[i] = new PeakTotal();
+        }
+        return totals;
+    }
+
+    private static AtomicLong[] counters(int n) {
+        AtomicLong[] counters = new AtomicLong[n];
+        for (int i = 0; i < n; i++) {
+            counters[i] = new AtomicLong();
+        }
+        return counters;
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.recording;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A sum that knows its largest value since the start and since a metrics reader last asked.
+ *
+ * <p>Threading: lock-free. With racing adders a peak may miss by what was in flight, never by more.
+ */
+final class PeakTotal {
+    private final AtomicLong sum = new AtomicLong();
+    private final AtomicLong peak = new AtomicLong();
+    private final AtomicLong window = new AtomicLong();
+
+    /** Adds and says whether the new sum is the largest so far. */
+    boolean add(long bytes) {
+        long now = sum.addAndGet(bytes);
+        if (now > window.get()) {
+            window.accumulateAndGet(now, Math::max);
+        }
+        return now > peak.get() && raise(now);
+    }
+
+    void subtract(long bytes) {
+        sum.addAndGet(-bytes);
+    }
+
+    long get() {
+        return sum.get();
+    }
+
+    long peak() {
+        return peak.get();
+    }
+
+    long takeWindow() {
+        return window.getAndSet(sum.get());
+    }
+
+    private boolean raise(long now) {
+        long before = peak.getAndAccumulate(now, Math::max);
+        return now > before;
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.recording;
+
+import io.memopt.allocator.event.AllocationKind;
+import io.memopt.allocator.event.OwnerTable;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the current thread does, as far as memory is concerned. Trackers write it, hooks read it.
+ *
+ * <p>Threading: confined to its thread; {@link #current()} returns the caller's.
+ */
+public final class ThreadContext {
+    private static final ThreadLocal<ThreadContext> CURRENT = ThreadLocal.withInitial(ThreadContext::new);
+
+    private final long threadId = Thread.currentThread().getId();
+    private int owner = OwnerTable.UNKNOWN;
+    private long iteration = -1;
+    private AllocationKind intent = AllocationKind.DETACHED;
+    private @Nullable WorkspaceAccount account;
+    private boolean recording;
+
+    private ThreadContext() {}
+
+    public static ThreadContext current() {
+        return CURRENT.get();
+    }
+
+    /** {@link Thread#getId()} of this thread. */
+    public long threadId() {
+        return threadId;
+    }
+
+    /** Number of the owner (network, layer, phase) for which the thread works now. */
+    public int owner() {
+        return owner;
+    }
+
+    /** Training iteration that the thread works on, -1 if none. */
+    public long iteration() {
+        return iteration;
+    }
+
+    public void owner(int newOwner) {
+        owner = newOwner;
+    }
+
+    public void iteration(long newIteration) {
+        iteration = newIteration;
+    }
+
+    /** What the next native allocation of this thread is for. */
+    public AllocationKind intent() {
+        return intent;
+    }
+
+    /** The workspace that the next native allocation of this thread serves, if any. */
+    public @Nullable WorkspaceAccount account() {
+        return account;
+    }
+
+    /** Announces native allocations for {@code workspace}; undo with {@link #endIntent()} in a finally block. */
+    public void beginIntent(AllocationKind kind, WorkspaceAccount workspace) {
+        intent = kind;
+        account = workspace;
+    }
+
+    public void endIntent() {
+        intent = AllocationKind.DETACHED;
+        account = null;
+    }
+
+    /** False when the thread is already inside a hook: what the recorder itself does is not recorded. */
+    public boolean enter() {
+        if (recording) {
+            return false;
+        }
+        recording = true;
+        return true;
+    }
+
+    public void leave() {
+        recording = false;
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.recording;
+
+import io.memopt.allocator.event.MemorySpace;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/**
+ * The books of one workspace instance: arrays of the current cycle by owner, block bytes, spills, resizes. Outlives the
+ * garbage collection of the workspace object by design and holds no reference to it.
+ *
+ * <p>Threading: arrays are entered by the workspace's own thread; {@link #releaseArrays} may come from any; figures may be
+ * read by any thread.
+ */
+public final class WorkspaceAccount {
+    private final int id;
+    private final String name;
+    private final long threadId;
+    private final String threadName;
+    private final boolean circular;
+    private final OwnerCache owners;
+
+    private int[] cycleOwners = new int[8];
+    private long[] cycleBytes = new long[8];
+    private int cycleSize;
+    private volatile long arrayBytes;
+    private long cycleTotalBytes;
+    private volatile long lastCycleBytes;
+    private volatile long maxCycleBytes;
+    private volatile long lastEnteredNanos;
+    private volatile long generation;
+    private final AtomicLongArray reserved = new AtomicLongArray(MemorySpace.values().length);
+    private final AtomicLong windowUsedBytes = new AtomicLong();
+    private final AtomicLong spills = new AtomicLong();
+    private final AtomicLong spilledBytes = new AtomicLong();
+    private final AtomicLong blockAllocations = new AtomicLong();
+
+    WorkspaceAccount(int id, String name, Thread thread, boolean circular, OwnerCache owners, long now) {
+        this.id = id;
+        this.name = name;
+        this.threadId = thread.getId();
+        this.threadName = thread.getName();
+        this.circular = circular;
+        this.owners = owners;
+        this.lastEnteredNanos = now;
+    }
+
+    /** Number in the workspace table. */
+    public int id() {
+        return id;
+    }
+
+    /** ND4J's name of the workspace, without the random part that prefetchers append. */
+    public String name() {
+        return name;
+    }
+
+    public long threadId() {
+        return threadId;
+    }
+
+    public String threadName() {
+        return threadName;
+    }
+
+    /** True for the ring buffers behind prefetching iterators. */
+    public boolean circular() {
+        return circular;
+    }
+
+    /** Size of the block, 0 while none is held. */
+    public long reservedBytes(MemorySpace space) {
+        return reserved.get(space.ordinal());
+    }
+
+    /** Rounded bytes of the arrays in the block now. */
+    public long arrayBytes() {
+        return arrayBytes;
+    }
+
+    /** Rounded bytes of all arrays, spilled ones included, of the last full cycle. */
+    public long lastCycleBytes() {
+        return lastCycleBytes;
+    }
+
+    /** Largest {@link #lastCycleBytes()} so far: the block size at which nothing would ever have spilled. */
+    public long maxCycleBytes() {
+        return maxCycleBytes;
+    }
+
+    /** Allocations that did not fit the block; ND4J forgets its own count at scope close. */
+    public long spills() {
+        return spills.get();
+    }
+
+    public long spilledBytes() {
+        return spilledBytes.get();
+    }
+
+    /** Times that the block was allocated anew after the first. */
+    public long resizes() {
+        return Math.max(0, blockAllocations.get() - 1);
+    }
+
+    /** {@link System#nanoTime()} of the last entered scope, or of creation. */
+    public long lastEnteredNanos() {
+        return lastEnteredNanos;
+    }
+
+    /** Number of scopes entered. */
+    public long generation() {
+        return generation;
+    }
+
+    /** Most bytes that arrays filled in the block since the last call; for one metrics reader. */
+    public long takeWindowUsedBytes() {
+        return windowUsedBytes.getAndSet(arrayBytes);
+    }
+
+    int ownerFor(int context) {
+        return owners.ownerFor(context);
+    }
+
+    synchronized void entered(long now) {
+        lastEnteredNanos = now;
+        long next = generation + 1;
+        generation = next;
+        cycleTotalBytes = 0;
+    }
+
+    /** Books an array; the caller adds the same bytes to the ledger's totals. */
+    synchronized void arrayAdded(int owner, long bytes) {
+        int slot = slotOf(owner);
+        cycleBytes[slot] += bytes;
+        cycleTotalBytes += bytes;
+        long now = arrayBytes + bytes;
+        arrayBytes = now;
+        windowUsedBytes.accumulateAndGet(now, Math::max);
+    }
+
+    synchronized void spilled(long bytes) {
+        spills.incrementAndGet();
+        spilledBytes.addAndGet(bytes);
+        cycleTotalBytes += bytes;
+    }
+
+    void blockAllocated(MemorySpace space, long bytes) {
+        reserved.addAndGet(space.ordinal(), bytes);
+        if (space != MemorySpace.PINNED) {
+            blockAllocations.incrementAndGet();
+        }
+    }
+
+    void blockFreed(MemorySpace space, long bytes) {
+        reserved.addAndGet(space.ordinal(), -bytes);
+    }
+
+    /** Ends all arrays of the cycle; hands each owner's bytes to {@code release} and returns their sum. */
+    synchronized long releaseArrays(Release release) {
+        for (int i = 0; i < cycleSize; i++) {
+            release.accept(cycleOwners[i], cycleBytes[i]);
+        }
+        long sum = arrayBytes;
+        cycleSize = 0;
+        arrayBytes = 0;
+        if (cycleTotalBytes > 0) {
+            lastCycleBytes = cycleTotalBytes;
+            maxCycleBytes = Math.max(maxCycleBytes, cycleTotalBytes);
+            cycleTotalBytes = 0;
+        }
+        return sum;
+    }
+
+    /** Receives the bytes of one owner that end. */
+    @FunctionalInterface
+    interface Release {
+        void accept(int owner, long bytes);
+    }
+
+    private int slotOf(int owner) {
+        for (int i = cycleSize - 1; i >= 0; i--) {
+            if (cycleOwners[i] == owner) {
+                return i;
+            }
+        }
+        if (cycleSize == cycleOwners.length) {
+            cycleOwners = Arrays.copyOf(cycleOwners, cycleSize * 2);
+            cycleBytes = Arrays.copyOf(cycleBytes, cycleSize * 2);
+        }
+        cycleOwners[cycleSize] = owner;
+        cycleBytes[cycleSize] = 0;
+        return cycleSize++;
+    }
+}
