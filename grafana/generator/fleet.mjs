@@ -94,7 +94,7 @@ export const fleet = dashboard({
     annotation('Out of memory', 'red', `increase(memopt_allocation_failures_total${select()}[$__rate_interval]) > 0`, 'Out of memory', 'Allocation refused: {{instance}}, {{space}} memory'),
   ],
   panels: layout([
-    { title: null, lines: [{ height: 4, panels: numbers.map((panel) => [4, panel]) }, { height: 9, panels: [[24, overview]] }] },
+    { title: null, lines: [{ height: 5, panels: numbers.map((panel) => [4, panel]) }, { height: 9, panels: [[24, overview]] }] },
     {
       title: 'Over time',
       lines: [

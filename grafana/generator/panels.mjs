@@ -112,6 +112,7 @@ export const stat = (title, description, unit, queries, { color, steps, decimals
       justifyMode: 'center',
       orientation: 'auto',
       wideLayout: false,
+      text: { valueSize: 36 },
     },
   });
 
@@ -142,7 +143,7 @@ export const timeseries = (
     },
     overrides,
     options: {
-      legend: { displayMode: 'table', placement: legend, calcs, showLegend: true, ...(legend === 'right' && { width: 330 }) },
+      legend: { displayMode: 'table', placement: legend, calcs, showLegend: true },
       tooltip: { mode: 'multi', sort: 'desc' },
     },
   });
@@ -161,12 +162,13 @@ export const barGauge = (title, description, unit, queries, { overrides, scheme 
       sizing: 'auto',
       minVizHeight: 10,
       minVizWidth: 8,
+      text: { titleSize: 13, valueSize: 15 },
     },
   });
 
 export const table = (title, description, unit, queries, { transformations, overrides, sortBy, defaults = {} }) =>
   panel('table', title, description, unit, queries, {
-    defaults: { custom: { align: 'auto', cellOptions: { type: 'auto' }, filterable: false }, ...defaults },
+    defaults: { custom: { align: 'auto', cellOptions: { type: 'auto' }, filterable: false, minWidth: 70 }, ...defaults },
     overrides,
     transformations,
     options: { showHeader: true, cellHeight: 'sm', ...(sortBy && { sortBy: [{ displayName: sortBy, desc: true }] }) },
@@ -180,7 +182,7 @@ export const cell = {
     { id: 'min', value: min },
     { id: 'max', value: max },
   ],
-  gauge: { id: 'custom.cellOptions', value: { type: 'gauge', mode: 'gradient', valueDisplayMode: 'text' } },
+  gauge: { id: 'custom.cellOptions', value: { type: 'gauge', mode: 'basic', valueDisplayMode: 'text' } },
   heat: { id: 'custom.cellOptions', value: { type: 'color-background', mode: 'gradient' } },
   text: { id: 'custom.cellOptions', value: { type: 'color-text' } },
   scheme: (mode) => ({ id: 'color', value: { mode } }),

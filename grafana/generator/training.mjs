@@ -57,7 +57,7 @@ const numbers = [
   stat('Iteration',
     'Number of the running iteration. If it stands still, the run is over, evaluates, or hangs: compare "Time by phase".',
     'none', [range(`max(memopt_iteration${select(network)})`, 'iteration')], { color: colors.neutral, graph: false, decimals: 0 }),
-  stat('Recorder overhead',
+  stat('Overhead',
     'Share of the time that recording takes (events times measured cost). Above 2 %: switch off the trace file or record fewer events.',
     'percentunit', [range(`sum(${rate('memopt_recorder_overhead_seconds_total')})`, 'overhead')],
     { steps: thresholds('green', [0.02, 'orange'], [0.05, 'red']), decimals: 2 }),
@@ -65,11 +65,16 @@ const numbers = [
 
 // ---- where the memory is
 
+// What stays lies at the bottom of the stack, what comes and goes with each iteration on top.
+const staying = 'parameters|updater_state|constants|helper_scratch';
+const passing = 'activations|activation_gradients|working_memory';
+const stackOrder = [`category=~"${staying}"`, `category!~"${staying}|${passing}"`, `category=~"${passing}"`];
+
 const liveByCategory = timeseries('Live bytes by category',
   'What the memory is used for. The line is the true peak since the previous scrape: the stack only shows the moment of a scrape and misses most peaks. Mostly activations: smaller batch, or recompute activations. Mostly updater state: another updater (SGD keeps none, Adam twice the parameters). "other" climbing: arrays outside workspaces, close them. Limits are drawn when they are within four times the peak.',
   'bytes',
   [
-    range(`sum by (category) (${live})`, '{{category}}'),
+    ...stackOrder.map((categories) => range(`sum by (category) (memopt_live_bytes${select(network, space, categories)})`, '{{category}}')),
     range(`max by (space) (max_over_time(${livePeak}[$__rate_interval]))`, 'peak {{space}}'),
     range(limitNear('javacpp_max_bytes', livePeak), 'limit {{limit}}'),
   ],
@@ -96,7 +101,7 @@ const process = timeseries('What the process consists of',
     range(resident, 'resident'),
   ],
   {
-    stacked: true,
+    stacked: true, legend: 'right',
     overrides: [
       ...colored({ 'off-heap, known': colors.reserved, 'JVM heap': '#F2CC0C', 'JVM nonheap': '#1AA6A6', unattributed: colors.unattributed }),
       line('resident', colors.resident),
@@ -105,7 +110,7 @@ const process = timeseries('What the process consists of',
 
 const reservedByKind = timeseries('Reserved by kind',
   'Who holds memory. workspace_block: the blocks of workspaces. spill: arrays that did not fit, should vanish after warm-up. pinned_spill: the same, kept until the next cycle. detached: arrays outside workspaces, should be flat once training runs.',
-  'bytes', [range(`sum by (kind) (${reserved})`, '{{kind}}')], { stacked: true, overrides: colored(colors.kind) });
+  'bytes', [range(`sum by (kind) (${reserved})`, '{{kind}}')], { stacked: true, legend: 'right', overrides: colored(colors.kind) });
 
 const growth = timeseries('Growth per second, over $window',
   'Slope of a straight line through the last $window. Near zero is healthy after warm-up. gc-owned above zero for many minutes: somebody drops detached arrays without close(). live above zero: arrays are kept, look at listeners, caches and lists of scores. unattributed above zero: a native leak.',
@@ -171,22 +176,29 @@ const workspaceTable = table('Workspaces',
   {
     transformations: joined({ workspace: 'workspace' }, ['reserved', 'fullest cycle', 'fill', 'spills', 'spilled', 'resizes']),
     overrides: [
-      byName('workspace', cell.width(230)),
+      byName('workspace', cell.width(200)),
       byName('fill', cell.unit('percentunit'), ...cell.range(0, 1), cell.decimals(0), cell.gauge, ...cell.steps('red', [0.5, 'orange'], [0.75, 'green'])),
-      byName('spills', cell.unit('short'), cell.decimals(0), cell.width(80), cell.text, ...cell.steps('green', [1, 'orange'], [100, 'red'])),
-      byName('resizes', cell.unit('short'), cell.decimals(0), cell.width(80), cell.text, ...cell.steps('green', [1, 'orange'], [10, 'red'])),
+      byName('spills', cell.unit('short'), cell.decimals(0), cell.width(75), cell.text, ...cell.steps('green', [1, 'orange'], [100, 'red'])),
+      byName('resizes', cell.unit('short'), cell.decimals(0), cell.width(75), cell.text, ...cell.steps('green', [1, 'orange'], [10, 'red'])),
     ],
     sortBy: 'reserved',
   });
 
 const workspaceTime = timeseries('Workspaces over time',
-  'Fullest cycle since the previous scrape (filled) under the block size (line). A used area far below its line is memory nobody else can have. Used touching the line again and again: spills follow, raise the initial size.',
+  'Fullest cycle since the previous scrape (filled) under the block size (dashes). A used area far below its line is memory nobody else can have. Used touching the line again and again: spills follow, raise the initial size.',
   'bytes',
   [
     range(`sum by (workspace) (max_over_time(${perWorkspace('memopt_workspace_used_bytes')}[$__rate_interval]))`, 'used {{workspace}}'),
     range(`sum by (workspace) (${perWorkspace('memopt_workspace_reserved_bytes')})`, 'reserved {{workspace}}'),
   ],
-  { fill: 0, overrides: [{ matcher: { id: 'byRegexp', options: '/^used/' }, properties: [{ id: 'custom.fillOpacity', value: 22 }, { id: 'custom.lineWidth', value: 1 }] }] });
+  {
+    legend: 'right',
+    fill: 0,
+    overrides: [
+      { matcher: { id: 'byRegexp', options: '/^used/' }, properties: [{ id: 'custom.fillOpacity', value: 22 }] },
+      { matcher: { id: 'byRegexp', options: '/^reserved/' }, properties: [{ id: 'custom.lineStyle', value: { fill: 'dash', dash: [6, 4] } }, { id: 'color', value: { mode: 'fixed', fixedColor: colors.category.other } }] },
+    ],
+  });
 
 const spills = timeseries('Spilled bytes',
   'Bytes a second that did not fit their workspace and were allocated one by one. Normal in the first iterations, while workspaces learn their size. Later: raise the initial size of the workspace named, or keep the batch size constant.',
@@ -234,7 +246,7 @@ const stepTime = timeseries('Step time',
 const phaseTime = timeseries('Time by phase',
   'Seconds a second that the training thread spends in each phase; what is missing to 1 is waiting, mostly for data. Much waiting: a larger prefetch queue or faster data pipeline. Strategies that recompute make forward grow: that is their price.',
   'percentunit', [range(`sum by (phase) (${rate('memopt_phase_seconds_sum', network)})`, '{{phase}}')],
-  { stacked: true, calcs: ['mean', 'max'], overrides: colored(colors.phase) });
+  { stacked: true, legend: 'right', calcs: ['mean', 'max'], overrides: colored(colors.phase) });
 
 const transfers = timeseries('Transfers',
   'Bytes copied between host and device (or between buffers), and the share of time that the caller waits for it. Waiting above a few percent: use pinned staging, copy larger pieces, keep data on the device.',
@@ -272,7 +284,7 @@ const failures = stat('Allocation failures',
   'none', [instant(`round(sum(increase(memopt_allocation_failures_total${select(space)}[$__range])))`, 'failures')],
   { steps: thresholds('green', [1, 'red']), graph: false, decimals: 0 });
 
-const prefetchers = stat('Leaked prefetchers',
+const prefetchers = stat('Prefetch leaks',
   'Prefetch threads whose iterator nobody reads any more; each keeps its queue of batches. Not zero: call shutdown() on AsyncDataSetIterator when leaving an epoch early.',
   'none', [range(`max(memopt_leaked_prefetchers${select()})`, 'prefetchers')],
   { steps: thresholds('green', [1, 'red']), graph: false, decimals: 0 });
@@ -280,7 +292,7 @@ const prefetchers = stat('Leaked prefetchers',
 const allocationRate = timeseries('Allocated bytes by kind',
   'Bytes a second asked from the operating system or driver. In a steady state only detached should remain, and little of it: what is allocated every iteration belongs into a workspace.',
   'binBps', [range(`sum by (kind) (${rate('memopt_allocated_bytes_total', space)})`, '{{kind}}')],
-  { stacked: true, calcs: ['mean', 'max'], overrides: colored(colors.kind) });
+  { stacked: true, legend: 'right', calcs: ['mean', 'max'], overrides: colored(colors.kind) });
 
 const recorder = timeseries('Recorder',
   'Events recorded and lost a second, and the memory of the recorder. Lost above zero: the trace file is too slow, so use a larger ring, a faster disk, or no trace file. The metrics stay exact.',
@@ -291,6 +303,7 @@ const recorder = timeseries('Recorder',
     range(`memopt_recorder_memory_bytes${select()}`, 'memory'),
   ],
   {
+    legend: 'right',
     overrides: [
       ...colored({ events: colors.neutral, lost: colors.limit, memory: colors.unattributed }),
       byName('memory', cell.unit('bytes'), { id: 'custom.axisPlacement', value: 'right' }, { id: 'custom.fillOpacity', value: 0 }),
@@ -316,16 +329,16 @@ export const training = dashboard({
     annotation('Out of memory', 'red', `increase(memopt_allocation_failures_total${select(space)}[$__rate_interval]) > 0`, 'Out of memory', 'Allocation refused in {{space}} memory'),
   ],
   panels: layout([
-    { title: null, lines: [{ height: 4, panels: numbers.map((panel) => [3, panel]) }, { height: 12, panels: [[15, liveByCategory], [9, levels]] }] },
+    { title: null, lines: [{ height: 5, panels: numbers.map((panel) => [3, panel]) }, { height: 12, panels: [[15, liveByCategory], [9, levels]] }] },
     { title: 'Layers', lines: [{ height: 12, panels: [[15, layerHeat], [9, layerTop]] }] },
     {
       title: 'Workspaces',
       lines: [
-        { height: 8, panels: [[13, workspaceTable], [11, workspaceTime]] },
-        { height: 8, panels: [[8, spills], [8, resizes], [8, forcedGc]] },
+        { height: 8, panels: [[12, workspaceTable], [12, workspaceTime]] },
+        { height: 9, panels: [[8, spills], [8, resizes], [8, forcedGc]] },
       ],
     },
-    { title: 'Speed', lines: [{ height: 9, panels: [[8, stepTime], [8, phaseTime], [8, transfers]] }] },
+    { title: 'Speed', lines: [{ height: 10, panels: [[7, stepTime], [10, phaseTime], [7, transfers]] }] },
     {
       title: 'Process and growth',
       lines: [{ height: 9, panels: [[12, process], [12, reservedByKind]] }, { height: 9, panels: [[12, growth], [12, collectable]] }],

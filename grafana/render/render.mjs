@@ -98,6 +98,9 @@ try {
       { timeout: Number(options.wait) * 1000, polling: 250 },
     )
     .catch(() => problems.push(`page: no end of loading after ${options.wait} s`));
+  // Tables paint only what is in view, so the window becomes as high as the page.
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  await page.setViewportSize({ width: Number(options.width), height });
   await page.waitForTimeout(1500); // layout and fonts settle
   const { panels, queries, pageErrors } = await page.evaluate(() => ({
     panels: window.memopt.panels(), queries: window.memopt.queries, pageErrors: window.memopt.pageErrors,
@@ -110,7 +113,7 @@ try {
   const empty = queries.filter(({ series }) => series === 0).map(({ expr }) => `query without result: ${expr}`);
   if (options.strict) problems.push(...empty);
   else empty.forEach((line) => console.error(line));
-  await page.screenshot({ path: options.out, fullPage: true });
+  await page.screenshot({ path: options.out });
   console.log(`${options.out}: ${panels.length} panels, ${queries.length} queries`);
 } finally {
   await browser.close();

@@ -103,8 +103,8 @@ function StatPanel(props) {
       renderCounter={props.renderCounter} orientation={props.options.orientation}
       renderValue={({ value, width, height, count }) => (
         <ui.BigValue value={value.display} count={count} sparkline={value.sparkline} colorMode={props.options.colorMode}
-          graphMode={props.options.graphMode} justifyMode={props.options.justifyMode} textMode={props.options.textMode} theme={theme}
-          width={width} height={height} />
+          graphMode={props.options.graphMode} justifyMode={props.options.justifyMode} textMode={props.options.textMode} text={props.options.text}
+          theme={theme} width={width} height={height} />
       )} />
   );
 }
@@ -129,6 +129,7 @@ function BarGaugePanel(props) {
 
 function TablePanel({ data: panelData, width, height, timeRange, options, fieldConfig }) {
   const frame = panelData.series[0];
+  useMemo(() => data.cacheFieldDisplayNames(panelData.series), [panelData]); // headers show renamed columns
   if (!frame?.length) return <NoData />;
   return (
     <TableNG data={frame} width={width} height={height} timeRange={timeRange} noHeader={!options.showHeader}

@@ -18,7 +18,8 @@ import java.util.SplittableRandom;
  *
  * <p>The run: iterations of {@value #ITERATION_SECONDS} s (forward, backward, update, a wait for data), epochs of
  * {@value #EPOCH_ITERATIONS} iterations that end with an evaluation, spills while workspaces learn their size and now
- * and then when a larger batch comes, detached arrays that grow until a forced collection, one refused allocation.
+ * and then when a larger batch comes, detached arrays that grow until a forced collection, a refused allocation every
+ * 400 iterations.
  *
  * <p>Needs only the JDK, so it also runs from its source: {@code java SampleExporter.java 9404}. Threading: scrapes are
  * answered one at a time, on the server's thread.
@@ -42,8 +43,10 @@ public final class SampleExporter implements AutoCloseable {
     private final long startNanos = System.nanoTime();
     private final SplittableRandom random = new SplittableRandom(42);
     private final Map<String, Double> counters = new LinkedHashMap<>();
-    private final long[] bucketCounts = new long[BUCKETS.length];
-    private long iterations;
+    private final double[] bucketCounts = new double[BUCKETS.length];
+    /** Iterations done; a whole number, but used in products with sizes. */
+    private double iterations;
+
     private double lastScrape;
     private double slowestIteration;
 
@@ -104,7 +107,7 @@ public final class SampleExporter implements AutoCloseable {
         workspaces(now);
         layers();
         flows(now);
-        time();
+        time(now);
         process(now);
         recorder(now);
         lastScrape = now;
@@ -140,7 +143,9 @@ public final class SampleExporter implements AutoCloseable {
         live.put("updater_state", (t < ITERATION_SECONDS ? 0 : 192) * scale * MIB);
         live.put("gradients", 96 * scale * MIB);
         live.put("activations", (evaluating ? 40 : 250 * forward * (1 - 0.92 * backward)) * batch);
-        live.put("activation_gradients", (evaluating ? 0 : 70 * Math.sin(Math.PI * backward)) * batch);
+        live.put(
+                "activation_gradients",
+                (evaluating ? 0 : 70 * Math.max(0, Math.sin(Math.PI * backward) - 1e-9)) * batch);
         live.put("working_memory", (computing ? 36 + 10 * Math.sin(40 * p) : 2) * batch);
         live.put("input", 24 * batch);
         live.put("helper_scratch", 16 * scale * MIB);
@@ -158,6 +163,13 @@ public final class SampleExporter implements AutoCloseable {
         return parts.values().stream().mapToDouble(Double::doubleValue).sum();
     }
 
+    /** Which part of an iteration around time {@code t} each phase takes; the rest is waiting. */
+    private static Map<String, Double> phaseShares(double t) {
+        return evaluating(t)
+                ? Map.of("evaluation", 0.82, "other", 0.05)
+                : Map.of("forward", 0.35, "backward", 0.43, "update", 0.08, "score", 0.02, "other", 0.05);
+    }
+
     private void finishIterationsUntil(double now) {
         while ((iterations + 1) * ITERATION_SECONDS <= now) {
             double seconds = ITERATION_SECONDS * (0.8 + 0.3 * random.nextDouble());
@@ -169,14 +181,8 @@ public final class SampleExporter implements AutoCloseable {
                 bucketCounts[i] += seconds <= BUCKETS[i] ? 1 : 0;
             }
             add("iteration_seconds", seconds);
-            add("forward", seconds * 0.36);
-            add("backward", seconds * 0.44);
-            add("update", seconds * 0.09);
-            add("score", seconds * 0.02);
-            add("other", seconds * 0.09);
-            if (evaluating((iterations + 0.5) * ITERATION_SECONDS)) {
-                add("evaluation", seconds * 0.5);
-            }
+            phaseShares((iterations + 0.5) * ITERATION_SECONDS)
+                    .forEach((phase, share) -> add(phase, share * ITERATION_SECONDS));
             boolean learning = iterations < 4;
             boolean largeBatch = iterations % 75 < 2;
             if (learning || largeBatch) {
@@ -193,7 +199,7 @@ public final class SampleExporter implements AutoCloseable {
                 add("gc", 1);
                 add("gcSeconds", 0.07 + 0.05 * random.nextDouble());
             }
-            if (iterations == 100) {
+            if (iterations % 400 == 399) {
                 add("failures", 1);
             }
             iterations++;
@@ -272,22 +278,47 @@ public final class SampleExporter implements AutoCloseable {
                     "host");
         }
         for (String name : names) {
-            counter("memopt_workspace_spilled_bytes_total", "Bytes that did not fit", count("spilled." + name), "workspace", name);
+            counter(
+                    "memopt_workspace_spilled_bytes_total",
+                    "Bytes that did not fit",
+                    count("spilled." + name),
+                    "workspace",
+                    name);
         }
         for (String name : names) {
-            counter("memopt_workspace_spills_total", "Allocations that did not fit", count("spills." + name), "workspace", name);
+            counter(
+                    "memopt_workspace_spills_total",
+                    "Allocations that did not fit",
+                    count("spills." + name),
+                    "workspace",
+                    name);
         }
         for (String name : names) {
-            counter("memopt_workspace_resizes_total", "Blocks allocated again", count("resizes." + name), "workspace", name);
+            counter(
+                    "memopt_workspace_resizes_total",
+                    "Blocks allocated again",
+                    count("resizes." + name),
+                    "workspace",
+                    name);
         }
         String[] threads = {"main", "prefetch-0", "evaluation-1", "evaluation-2", "pool-3-thread-1"};
         double[] bytes = {330, 28, 26, 26, 58};
         for (int i = 0; i < threads.length; i++) {
-            gauge("memopt_thread_workspace_bytes", "Workspace blocks of a thread", bytes[i] * scale * MIB, "thread", threads[i]);
+            gauge(
+                    "memopt_thread_workspace_bytes",
+                    "Workspace blocks of a thread",
+                    bytes[i] * scale * MIB,
+                    "thread",
+                    threads[i]);
         }
         double[] idle = {0.02, 0.4, now % 57, now % 57, 1260 + now};
         for (int i = 0; i < threads.length; i++) {
-            gauge("memopt_thread_idle_seconds", "Time since the thread entered a workspace", idle[i], "thread", threads[i]);
+            gauge(
+                    "memopt_thread_idle_seconds",
+                    "Time since the thread entered a workspace",
+                    idle[i],
+                    "thread",
+                    threads[i]);
         }
     }
 
@@ -342,10 +373,19 @@ public final class SampleExporter implements AutoCloseable {
         }
     }
 
-    private void time() {
+    private void time(double now) {
         String iteration = "memopt_iteration_seconds";
         for (int i = 0; i < BUCKETS.length; i++) {
-            sample(iteration, "histogram", "Training iterations", "_bucket", bucketCounts[i], "network", network, "le", "" + BUCKETS[i]);
+            sample(
+                    iteration,
+                    "histogram",
+                    "Training iterations",
+                    "_bucket",
+                    bucketCounts[i],
+                    "network",
+                    network,
+                    "le",
+                    "" + BUCKETS[i]);
         }
         sample(iteration, "histogram", "Training iterations", "_bucket", iterations, "network", network, "le", "+Inf");
         sample(iteration, "histogram", "Training iterations", "_sum", count("iteration_seconds"), "network", network);
@@ -354,7 +394,17 @@ public final class SampleExporter implements AutoCloseable {
         String[] phases = {"forward", "backward", "update", "score", "evaluation", "other"};
         for (String phase : phases) {
             String name = "memopt_phase_seconds";
-            sample(name, "summary", "Time in a phase", "_sum", count(phase), "network", network, "phase", phase);
+            double running = phaseShares(now).getOrDefault(phase, 0.0) * progress(now) * ITERATION_SECONDS;
+            sample(
+                    name,
+                    "summary",
+                    "Time in a phase",
+                    "_sum",
+                    count(phase) + running,
+                    "network",
+                    network,
+                    "phase",
+                    phase);
             sample(name, "summary", "Time in a phase", "_count", iterations, "network", network, "phase", phase);
         }
         for (String phase : phases) {
@@ -362,7 +412,7 @@ public final class SampleExporter implements AutoCloseable {
             gauge("memopt_phase_seconds_max", "Longest recent phase", max, "network", network, "phase", phase);
         }
         gauge("memopt_iteration", "Iteration number", iterations, "network", network);
-        gauge("memopt_epoch", "Epoch number", iterations / EPOCH_ITERATIONS, "network", network);
+        gauge("memopt_epoch", "Epoch number", Math.floor(iterations / EPOCH_ITERATIONS), "network", network);
         sample("memopt_gc_forced_seconds", "summary", "Forced collections", "_sum", count("gcSeconds"));
         sample("memopt_gc_forced_seconds", "summary", "Forced collections", "_count", count("gc"));
         gauge("memopt_gc_forced_seconds_max", "Longest recent forced collection", count("gc") > 0 ? 0.11 : 0);
@@ -415,9 +465,13 @@ public final class SampleExporter implements AutoCloseable {
         }
         text.append(name).append(suffix);
         for (int i = 0; i < labels.length; i += 2) {
-            text.append(i == 0 ? '{' : ',').append(labels[i]).append("=\"").append(labels[i + 1]).append('"');
+            text.append(i == 0 ? '{' : ',')
+                    .append(labels[i])
+                    .append("=\"")
+                    .append(labels[i + 1])
+                    .append('"');
         }
         text.append(labels.length > 0 ? "} " : " ");
-        text.append(String.format(Locale.ROOT, "%.6g", value)).append('\n');
+        text.append(String.format(Locale.ROOT, "%.7g", value)).append('\n');
     }
 }
