@@ -9,7 +9,7 @@
 # The command finds the server's address in PROMETHEUS_URL; its exit status is the script's. The server listens on the
 # loopback address only, at a free port (or PROMETHEUS_PORT), keeps its data in a temporary folder (or
 # PROMETHEUS_DATA, which then stays) and ends with the command. JOB sets the job label (default: memopt).
-# Needs `prometheus` and `curl`; no service, no root.
+# Needs `prometheus`; no service, no root. The first scrape comes about five seconds after the start.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
@@ -18,9 +18,7 @@ if [ $# -lt 2 ]; then
 fi
 targets=$1
 shift
-for tool in prometheus curl; do
-  command -v "$tool" >/dev/null || { echo "with-prometheus: $tool is not installed" >&2; exit 69; }
-done
+command -v prometheus >/dev/null || { echo "with-prometheus: prometheus is not installed" >&2; exit 69; }
 
 rules=$(cd "$(dirname "$0")/../src/main/resources/io/memopt/grafana/rules" && pwd)
 work=$(mktemp -d)
@@ -46,17 +44,19 @@ scrape_configs:
 YAML
 
 # Nothing hands out free ports to shell scripts: try one, and another when the server ends because it was taken.
-for attempt in 1 2 3 4 5; do
+for _ in 1 2 3 4 5; do
   port=${PROMETHEUS_PORT:-$((20000 + RANDOM % 20000))}
   prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$data" \
-    --web.listen-address="127.0.0.1:$port" --log.level=warn >"$work/log" 2>&1 &
+    --web.listen-address="127.0.0.1:$port" >"$work/log" 2>&1 &
   server=$!
   export PROMETHEUS_URL="http://127.0.0.1:$port"
   for _ in $(seq 150); do
     kill -0 "$server" 2>/dev/null || break
-    if curl --silent --fail --noproxy '*' --output /dev/null "$PROMETHEUS_URL/-/ready"; then
-      # A stranger on the port would answer too, so look once more whether ours still lives.
-      kill -0 "$server" 2>/dev/null && { status=0; "$@" || status=$?; exit "$status"; }
+    # The log, not the port: a stranger on the port would answer too.
+    if grep -q 'Server is ready to receive web requests' "$work/log"; then
+      status=0
+      "$@" || status=$?
+      exit "$status"
     fi
     sleep 0.2
   done

@@ -28,7 +28,7 @@ const speed = perRun('sum', `rate(memopt_iteration_seconds_count${select(network
 const numbers = [
   stat('Runs',
     'Training processes that report now. Fewer than started: one has ended or was killed, look at its last limit ratio below.',
-    'none', [instant(`count(memopt_process_resident_bytes${select()})`, 'runs')], { color: colors.neutral, graph: false, decimals: 0 }),
+    'none', [instant(`count(memopt_process_resident_bytes${select()})`, 'runs')], { color: colors.neutral, decimals: 0 }),
   stat('Live, all runs',
     'Bytes in use by arrays, all runs together. Compare with "Reserved": the difference could serve more runs.',
     'bytes', [range(`sum(memopt_live_bytes${select(network)})`, 'live')], { color: colors.live }),
@@ -44,7 +44,7 @@ const numbers = [
   stat('Allocation failures',
     'Refused allocations (out of memory) in the time range, all runs. Not zero: read the report that the run wrote.',
     'none', [instant(`round(sum(increase(memopt_allocation_failures_total${select()}[$__range])))`, 'failures')],
-    { steps: thresholds('green', [1, 'red']), graph: false, decimals: 0 }),
+    { steps: thresholds('green', [1, 'red']), decimals: 0 }),
 ];
 
 const open = {
@@ -71,7 +71,7 @@ const overview = table('Runs',
       byName('growth', cell.unit('binBps'), cell.text, ...cell.steps('green', [1048576, 'orange'], [16777216, 'red'])),
       byName('gc-owned growth', cell.unit('binBps'), cell.text, ...cell.steps('green', [1048576, 'orange'], [16777216, 'red'])),
       byName('failures', cell.unit('short'), cell.decimals(0), cell.width(90), cell.text, ...cell.steps('green', [1, 'red'])),
-      byName('iterations', cell.unit('ops'), cell.decimals(2), cell.width(110)),
+      byName('iterations', cell.unit('suffix: /s'), cell.decimals(2), cell.width(110)),
     ],
     sortBy: 'limit used',
   });
@@ -94,7 +94,7 @@ export const fleet = dashboard({
     annotation('Out of memory', 'red', `increase(memopt_allocation_failures_total${select()}[$__rate_interval]) > 0`, 'Out of memory', 'Allocation refused: {{instance}}, {{space}} memory'),
   ],
   panels: layout([
-    { title: null, lines: [{ height: 5, panels: numbers.map((panel) => [4, panel]) }, { height: 9, panels: [[24, overview]] }] },
+    { title: null, lines: [{ height: 4, panels: numbers.map((panel) => [4, panel]) }, { height: 8, panels: [[24, overview]] }] },
     {
       title: 'Over time',
       lines: [
@@ -109,7 +109,7 @@ export const fleet = dashboard({
           height: 9,
           panels: [
             [12, perInstance('GC-owned bytes', 'Detached arrays that only close() or the Java collector frees. A staircase: find who creates them with the trace of that run.', 'bytes', perRun('sum', `memopt_gc_owned_bytes${select()}`))],
-            [12, perInstance('Iterations per second', 'Speed of each run. A dip with no change of load: look for forced collections and spills in that run.', 'ops', speed, { calcs: ['lastNotNull', 'mean'] })],
+            [12, perInstance('Iterations per second', 'Speed of each run. A dip with no change of load: look for forced collections and spills in that run.', 'suffix: /s', speed, { calcs: ['lastNotNull', 'mean'] })],
           ],
         },
       ],

@@ -95,7 +95,7 @@ const panel = (type, title, description, unit, queries, { options, defaults = {}
   options,
 });
 
-export const stat = (title, description, unit, queries, { color, steps, decimals, graph = true, overrides } = {}) =>
+export const stat = (title, description, unit, queries, { color, steps, decimals, overrides } = {}) =>
   panel('stat', title, description, unit, queries, {
     defaults: {
       ...(decimals !== undefined && { decimals }),
@@ -106,13 +106,13 @@ export const stat = (title, description, unit, queries, { color, steps, decimals
     overrides,
     options: {
       reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
-      graphMode: graph ? 'area' : 'none',
+      graphMode: 'none',
       colorMode: 'value',
       textMode: 'auto',
       justifyMode: 'center',
       orientation: 'auto',
       wideLayout: false,
-      text: { valueSize: 36 },
+      text: { valueSize: 40 },
     },
   });
 

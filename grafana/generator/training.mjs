@@ -33,7 +33,7 @@ const numbers = [
     'bytes', [range(`sum(${live})`, 'live')], { color: colors.live }),
   stat('Peak in range',
     'Largest sum of live bytes in the time range. This, not the average, decides what fits: lower the batch size, or switch on a strategy, until it stays below the limit with a tenth to spare.',
-    'bytes', [instant(`max by (space) (max_over_time(${livePeak}[$__range]))`, '{{space}}')], { color: colors.peak, graph: false }),
+    'bytes', [instant(`max by (space) (max_over_time(${livePeak}[$__range]))`, '{{space}}')], { color: colors.peak }),
   stat('Reserved',
     'Bytes held from the operating system or the driver, used or not. Far above the peak: workspaces are larger than needed, see "Workspaces".',
     'bytes', [range(`sum(${reserved})`, 'reserved')], { color: colors.reserved }),
@@ -56,7 +56,7 @@ const numbers = [
     { color: colors.resident }),
   stat('Iteration',
     'Number of the running iteration. If it stands still, the run is over, evaluates, or hangs: compare "Time by phase".',
-    'none', [range(`max(memopt_iteration${select(network)})`, 'iteration')], { color: colors.neutral, graph: false, decimals: 0 }),
+    'none', [range(`max(memopt_iteration${select(network)})`, 'iteration')], { color: colors.neutral, decimals: 0 }),
   stat('Overhead',
     'Share of the time that recording takes (events times measured cost). Above 2 %: switch off the trace file or record fewer events.',
     'percentunit', [range(`sum(${rate('memopt_recorder_overhead_seconds_total')})`, 'overhead')],
@@ -282,12 +282,12 @@ const threads = table('Threads',
 const failures = stat('Allocation failures',
   'Refused allocations (out of memory) in the time range. Not zero: read the report that the run wrote; it names the largest holders and what to try.',
   'none', [instant(`round(sum(increase(memopt_allocation_failures_total${select(space)}[$__range])))`, 'failures')],
-  { steps: thresholds('green', [1, 'red']), graph: false, decimals: 0 });
+  { steps: thresholds('green', [1, 'red']), decimals: 0 });
 
 const prefetchers = stat('Prefetch leaks',
   'Prefetch threads whose iterator nobody reads any more; each keeps its queue of batches. Not zero: call shutdown() on AsyncDataSetIterator when leaving an epoch early.',
   'none', [range(`max(memopt_leaked_prefetchers${select()})`, 'prefetchers')],
-  { steps: thresholds('green', [1, 'red']), graph: false, decimals: 0 });
+  { steps: thresholds('green', [1, 'red']), decimals: 0 });
 
 const allocationRate = timeseries('Allocated bytes by kind',
   'Bytes a second asked from the operating system or driver. In a steady state only detached should remain, and little of it: what is allocated every iteration belongs into a workspace.',
@@ -329,7 +329,7 @@ export const training = dashboard({
     annotation('Out of memory', 'red', `increase(memopt_allocation_failures_total${select(space)}[$__rate_interval]) > 0`, 'Out of memory', 'Allocation refused in {{space}} memory'),
   ],
   panels: layout([
-    { title: null, lines: [{ height: 5, panels: numbers.map((panel) => [3, panel]) }, { height: 12, panels: [[15, liveByCategory], [9, levels]] }] },
+    { title: null, lines: [{ height: 4, panels: numbers.map((panel) => [3, panel]) }, { height: 12, panels: [[15, liveByCategory], [9, levels]] }] },
     { title: 'Layers', lines: [{ height: 12, panels: [[15, layerHeat], [9, layerTop]] }] },
     {
       title: 'Workspaces',

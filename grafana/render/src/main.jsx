@@ -5,6 +5,7 @@
 import 'uplot/dist/uPlot.min.css';
 import { ThemeContext, createTheme } from '@grafana/data';
 import { initPluginTranslations } from '@grafana/i18n';
+import { config } from '@grafana/runtime';
 import { GlobalStyles, PortalContainer } from '@grafana/ui';
 import { Component, useEffect } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -50,6 +51,7 @@ async function main() {
   initPanels();
   const scene = dashboardScene(model, parameters);
   const theme = createTheme({ colors: { mode: parameters.get('theme') ?? 'dark' } });
+  config.theme2 = theme; // scenes resolves colour names by it
   window.memopt.panels = () => panelStates(scene);
   createRoot(document.getElementById('root')).render(
     <BrowserRouter>

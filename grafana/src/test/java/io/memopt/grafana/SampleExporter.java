@@ -431,12 +431,13 @@ public final class SampleExporter implements AutoCloseable {
         gauge("memopt_jvm_committed_bytes", "Committed by the JVM", heap, "area", "heap");
         gauge("memopt_jvm_committed_bytes", "Committed by the JVM", nonHeap, "area", "nonheap");
         gauge("memopt_unattributed_bytes", "Resident bytes that nobody accounts for", unattributed);
+        double offHeapLimit = 1024 * Math.ceil(scale) * MIB;
         String limitHelp = "Limits in force";
         gauge("memopt_limit_bytes", limitHelp, 32 * 1024 * MIB, "limit", "physical");
-        gauge("memopt_limit_bytes", limitHelp, 2 * 1024 * scale * MIB, "limit", "container");
-        gauge("memopt_limit_bytes", limitHelp, 1024 * scale * MIB, "limit", "javacpp_max_bytes");
-        gauge("memopt_limit_bytes", limitHelp, 2560 * scale * MIB, "limit", "javacpp_max_physical_bytes");
-        gauge("memopt_limit_bytes", limitHelp, 1024 * scale * MIB, "limit", "heap");
+        gauge("memopt_limit_bytes", limitHelp, 2 * offHeapLimit, "limit", "container");
+        gauge("memopt_limit_bytes", limitHelp, offHeapLimit, "limit", "javacpp_max_bytes");
+        gauge("memopt_limit_bytes", limitHelp, 2.5 * offHeapLimit, "limit", "javacpp_max_physical_bytes");
+        gauge("memopt_limit_bytes", limitHelp, offHeapLimit, "limit", "heap");
     }
 
     private void recorder(double now) {
