@@ -14,12 +14,14 @@ public final class LiveAllocation {
     private final long address;
     private final long requestedBytes;
     private final long roundedBytes;
+    private final int elementBytes;
     private final long timeNanos;
     private final long iteration;
     private final @Nullable WorkspaceAccount account;
     private final @Nullable String site;
     private final AtomicInteger views = new AtomicInteger();
-    private volatile int owner;
+    /** Owner number, or its complement once the allocation ended. */
+    private final AtomicInteger owner;
 
     LiveAllocation(
             AllocationKind kind,
@@ -27,6 +29,7 @@ public final class LiveAllocation {
             long address,
             long requestedBytes,
             long roundedBytes,
+            int elementBytes,
             int owner,
             long timeNanos,
             long iteration,
@@ -37,7 +40,8 @@ public final class LiveAllocation {
         this.address = address;
         this.requestedBytes = requestedBytes;
         this.roundedBytes = roundedBytes;
-        this.owner = owner;
+        this.elementBytes = elementBytes;
+        this.owner = new AtomicInteger(owner);
         this.timeNanos = timeNanos;
         this.iteration = iteration;
         this.account = account;
@@ -66,6 +70,11 @@ public final class LiveAllocation {
         return roundedBytes;
     }
 
+    /** Width of one array element; 1 when the bytes are no array. */
+    public int elementBytes() {
+        return elementBytes;
+    }
+
     /** {@link System#nanoTime()} of the allocation. */
     public long timeNanos() {
         return timeNanos;
@@ -78,7 +87,8 @@ public final class LiveAllocation {
 
     /** Number in the owner table; changes when the ledger learns better. */
     public int owner() {
-        return owner;
+        int value = owner.get();
+        return value < 0 ? ~value : value;
     }
 
     /** The workspace that the bytes serve; null for detached arrays. */
@@ -104,7 +114,17 @@ public final class LiveAllocation {
         views.decrementAndGet();
     }
 
-    void owner(int newOwner) {
-        owner = newOwner;
+    /** Hands the bytes to another owner; false when {@code before} no longer has them or they ended. */
+    boolean move(int before, int after) {
+        return owner.compareAndSet(before, after);
+    }
+
+    /** Ends the allocation and returns its last owner: from then on {@link #move} fails. */
+    int end() {
+        return ~owner.updateAndGet(value -> value < 0 ? value : ~value);
+    }
+
+    boolean ended() {
+        return owner.get() < 0;
     }
 }

@@ -11,7 +11,6 @@ final class OwnerAccount {
     final LongAdder allocatedBytes = new LongAdder();
 
     void allocated(long bytes) {
-        inUse.add(bytes);
         allocations.increment();
         allocatedBytes.add(bytes);
     }
