@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
  * What one event costs the books on this machine: the fastest of many small batches on a private ledger, half detached
  * arrays (allocate and free), half workspace arrays. Not in it: hooks that call the ledger, event sinks, stack walks.
  */
-final class RecorderCost {
+public final class RecorderCost {
     private static final long BUDGET_NANOS = TimeUnit.MILLISECONDS.toNanos(12);
     private static final int BATCH = 100;
     private static final long BYTES = 1024;
@@ -22,7 +22,7 @@ final class RecorderCost {
     private RecorderCost() {}
 
     /** Nanoseconds for an event. Takes {@link #BUDGET_NANOS}, on a thread of its own for its context is a clean one. */
-    static double measureNanos() {
+    public static double measureNanos() {
         double[] cost = new double[1];
         Thread thread = new Thread(() -> cost[0] = fastest(), "memopt-calibration");
         thread.setDaemon(true);

@@ -42,7 +42,7 @@ class MetricsServerTest {
 
     @BeforeEach
     void cleanContext() {
-        ThreadContext.current().owner(OwnerTable.UNKNOWN);
+        ThreadContext.current().owner(ledger.owners(), OwnerTable.UNKNOWN);
     }
 
     @AfterEach
