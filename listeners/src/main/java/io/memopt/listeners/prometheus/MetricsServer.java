@@ -91,7 +91,10 @@ public final class MetricsServer implements AutoCloseable {
         return URI.create("http://" + bracketed + ":" + port() + "/metrics");
     }
 
-    /** For meters of the caller's own, or common tags; closed with the server. */
+    /**
+     * For meters of the caller's own; closed with the server. Common tags must be set before any meter is there: give a
+     * binder {@code registry -> registry.config().commonTags(…)} as the first.
+     */
     public MeterRegistry registry() {
         return registry;
     }
