@@ -16,7 +16,7 @@ import java.util.function.IntFunction;
 /**
  * Does the sums of {@link MemoryLedger} again, from events: totals and peaks of a recording at any of its moments.
  *
- * <p>Exact for a recording that began before the first allocation and has no gaps. Memory that was there before
+ * <p>Exact for a recording whose writer heard every event since it was made and has no gaps. Memory that was there before
  * {@code startNanos} is left out when it is freed. After a {@link #gap} the figures are estimates, see {@link #isExact()}.
  * Peaks are those of the order of events; with several allocating threads the ledger's may differ by what was in flight.
  *
