@@ -3,6 +3,7 @@
 package io.memopt.listeners.jfr;
 
 import io.memopt.allocator.recording.MemoryLedger;
+import java.util.List;
 import jdk.jfr.EventType;
 import jdk.jfr.FlightRecorder;
 import jdk.jfr.FlightRecorderListener;
@@ -27,6 +28,9 @@ public final class JfrBridge implements AutoCloseable {
     private final JfrSink sink;
     private final FlightRecorderListener listener = new Listener();
     private final Object lock = new Object();
+    /** Empty until the Flight Recorder is in use: asking earlier would start it. */
+    private List<EventType> types = List.of();
+
     private boolean closed;
     private boolean attached;
 
@@ -48,12 +52,8 @@ public final class JfrBridge implements AutoCloseable {
 
     /** Looks again at what the running recordings want. */
     public void refresh() {
-        boolean initialized = FlightRecorder.isAvailable() && FlightRecorder.isInitialized();
-        boolean wanted = initialized
-                && JfrTypes.ALL.stream()
-                        .anyMatch(type -> EventType.getEventType(type).isEnabled());
         synchronized (lock) {
-            boolean attach = wanted && !closed;
+            boolean attach = !closed && types.stream().anyMatch(EventType::isEnabled);
             if (attach && !attached) {
                 ledger.addSink(sink);
             } else if (!attach && attached) {
@@ -89,6 +89,11 @@ public final class JfrBridge implements AutoCloseable {
         @Override
         public void recorderInitialized(FlightRecorder recorder) {
             JfrTypes.ALL.forEach(FlightRecorder::register);
+            List<EventType> registered =
+                    JfrTypes.ALL.stream().map(EventType::getEventType).toList();
+            synchronized (lock) {
+                types = registered;
+            }
             refresh();
         }
 
