@@ -14,6 +14,7 @@ public final class LiveAllocation {
     private final long address;
     private final long requestedBytes;
     private final long roundedBytes;
+    private final int elementBytes;
     private final long timeNanos;
     private final long iteration;
     private final @Nullable WorkspaceAccount account;
@@ -28,6 +29,7 @@ public final class LiveAllocation {
             long address,
             long requestedBytes,
             long roundedBytes,
+            int elementBytes,
             int owner,
             long timeNanos,
             long iteration,
@@ -38,6 +40,7 @@ public final class LiveAllocation {
         this.address = address;
         this.requestedBytes = requestedBytes;
         this.roundedBytes = roundedBytes;
+        this.elementBytes = elementBytes;
         this.owner = new AtomicInteger(owner);
         this.timeNanos = timeNanos;
         this.iteration = iteration;
@@ -65,6 +68,11 @@ public final class LiveAllocation {
     /** Bytes really taken; at least {@link #requestedBytes()}. */
     public long roundedBytes() {
         return roundedBytes;
+    }
+
+    /** Width of one array element; 1 when the bytes are no array. */
+    public int elementBytes() {
+        return elementBytes;
     }
 
     /** {@link System#nanoTime()} of the allocation. */

@@ -45,6 +45,15 @@ public final class MemoryLedger {
     private static final int SPACES = MemorySpace.values().length;
     private static final int KINDS = AllocationKind.values().length;
     private static final Category[] CATEGORIES = Category.values();
+    /** Names of workspaces with flows of their own; a program that makes up names shares the rest. */
+    private static final int MAX_WORKSPACE_NAMES = 4096;
+    /** Entry, boxed key, {@link LiveAllocation}; estimated from object layouts with compressed references. */
+    private static final long LIVE_BYTES = 200;
+
+    private static final long OWNER_BYTES = 512;
+    private static final long WORKSPACE_BYTES = 1024;
+    /** One reference in the owner table, {@code SPACES} in {@code byOwner}, a reference and a count in the sites. */
+    private static final long SLOT_BYTES = 4L * (1 + SPACES + 2);
 
     private final OwnerTable owners;
     private final WorkspaceTable workspaces;
@@ -64,6 +73,8 @@ public final class MemoryLedger {
     private final PeakMarker inUsePeak = new PeakMarker();
     private final PeakMarker reservedPeak = new PeakMarker();
     private final FlowCounters flows = new FlowCounters();
+    private final ConcurrentHashMap<String, WorkspaceFlows> flowsByWorkspace = new ConcurrentHashMap<>();
+    private final PeakWindows windows;
     private final LongAdder events = new LongAdder();
     private final CopyOnWriteArrayList<EventSink> sinks = new CopyOnWriteArrayList<>();
 
@@ -80,6 +91,7 @@ public final class MemoryLedger {
         this.detachedOwners = new OwnerCache(owners, "", rule);
         this.byOwner = new AtomicReferenceArray<>(owners.capacity() * SPACES);
         this.sites = new AllocationSites(owners.capacity());
+        this.windows = new PeakWindows(inUse, reserved, owners, byOwner, accounts);
     }
 
     public OwnerTable owners() {
@@ -105,8 +117,8 @@ public final class MemoryLedger {
     /** Opens the books of a workspace instance that {@code thread} created. */
     public WorkspaceAccount openAccount(String name, Thread thread, boolean circular) {
         int id = workspaces.add(name, thread, circular);
-        WorkspaceAccount account =
-                new WorkspaceAccount(id, name, thread, circular, new OwnerCache(owners, name, rule), System.nanoTime());
+        WorkspaceAccount account = new WorkspaceAccount(
+                id, name, thread, circular, new OwnerCache(owners, name, rule), flowsOf(name), System.nanoTime());
         accounts.put(id, account);
         return account;
     }
@@ -125,14 +137,25 @@ public final class MemoryLedger {
      * @param rounded bytes really taken
      */
     public void allocated(MemorySpace space, long key, long address, long requested, long rounded) {
+        allocated(space, key, address, requested, rounded, 1);
+    }
+
+    /** As {@link #allocated(MemorySpace, long, long, long, long)} for an array that can be {@link #resized}. */
+    public void bufferAllocated(MemorySpace space, long key, long address, long elements, int elementBytes) {
+        allocated(space, key, address, elements * elementBytes, elements * elementBytes, elementBytes);
+    }
+
+    private void allocated(MemorySpace space, long key, long address, long requested, long rounded, int elementBytes) {
         ThreadContext context = ThreadContext.current();
         AllocationKind kind = context.intent();
         WorkspaceAccount account = context.account();
-        int owner = account == null ? detachedOwners.ownerFor(context.owner()) : account.ownerFor(context.owner());
+        int owner = account == null
+                ? detachedOwners.ownerFor(context.owner(owners))
+                : account.ownerFor(context.owner(owners));
         String site = kind == AllocationKind.DETACHED ? sites.siteFor(owner, requested) : null;
         long now = System.nanoTime();
         LiveAllocation allocation = new LiveAllocation(
-                kind, space, address, requested, rounded, owner, now, context.iteration(), account, site);
+                kind, space, address, requested, rounded, elementBytes, owner, now, context.iteration(), account, site);
         LiveAllocation stale = live.put(key, allocation);
         if (stale != null) {
             end(stale, now);
@@ -162,8 +185,8 @@ public final class MemoryLedger {
         }
     }
 
-    /** The allocation behind {@code key} now takes {@code bytes}; unknown keys are ignored. */
-    public void resized(long key, long bytes) {
+    /** The allocation behind {@code key} moved to {@code address} and takes {@code bytes}; unknown keys are ignored. */
+    public void resized(long key, long address, long bytes) {
         LiveAllocation before = live.remove(key);
         if (before == null) {
             return;
@@ -173,9 +196,10 @@ public final class MemoryLedger {
         LiveAllocation after = new LiveAllocation(
                 before.kind(),
                 before.space(),
-                before.address(),
+                address,
                 bytes,
                 bytes,
+                before.elementBytes(),
                 before.owner(),
                 System.nanoTime(),
                 before.iteration(),
@@ -210,7 +234,7 @@ public final class MemoryLedger {
     public void arrayAllocated(
             WorkspaceAccount account, MemorySpace space, long address, long requested, long rounded) {
         ThreadContext context = ThreadContext.current();
-        int owner = account.ownerFor(context.owner());
+        int owner = account.ownerFor(context.owner(owners));
         account.arrayAdded(owner, space, rounded);
         flows.allocated(AllocationKind.WORKSPACE_ARRAY, space, rounded);
         long now = System.nanoTime();
@@ -243,7 +267,7 @@ public final class MemoryLedger {
                     EventCode.of(EventKind.SCOPE_RELEASE),
                     System.nanoTime(),
                     context,
-                    account.ownerFor(context.owner()),
+                    account.ownerFor(context.owner(owners)),
                     account.id(),
                     0,
                     sum,
@@ -260,7 +284,7 @@ public final class MemoryLedger {
                 EventCode.of(EventKind.SCOPE_ENTER),
                 now,
                 context,
-                account.ownerFor(context.owner()),
+                account.ownerFor(context.owner(owners)),
                 account.id(),
                 0,
                 account.reservedBytes(space),
@@ -272,7 +296,7 @@ public final class MemoryLedger {
         flows.transferred(direction, bytes, durationNanos);
         ThreadContext context = ThreadContext.current();
         int code = EventCode.transfer(direction);
-        emit(code, System.nanoTime(), context, context.owner(), 0, address, bytes, durationNanos);
+        emit(code, System.nanoTime(), context, context.owner(owners), 0, address, bytes, durationNanos);
     }
 
     /** The operating system or driver refused. */
@@ -284,7 +308,9 @@ public final class MemoryLedger {
                 EventCode.of(EventKind.ALLOCATION_FAILURE, AllocationKind.WORKSPACE_BLOCK, space),
                 System.nanoTime(),
                 context,
-                account == null ? detachedOwners.ownerFor(context.owner()) : account.ownerFor(context.owner()),
+                account == null
+                        ? detachedOwners.ownerFor(context.owner(owners))
+                        : account.ownerFor(context.owner(owners)),
                 idOf(account),
                 0,
                 requested,
@@ -301,8 +327,8 @@ public final class MemoryLedger {
     /** The calling thread now works for {@code owner}. */
     public void contextChanged(int owner) {
         ThreadContext context = ThreadContext.current();
-        if (context.owner() != owner) {
-            context.owner(owner);
+        if (context.owner(owners) != owner) {
+            context.owner(owners, owner);
             emit(EventCode.of(EventKind.CONTEXT), System.nanoTime(), context, owner, 0, 0, 0, 0);
         }
     }
@@ -364,14 +390,9 @@ public final class MemoryLedger {
         return inUseByCategory[category.ordinal()].get();
     }
 
-    /** Largest {@link #inUseBytes(MemorySpace)} since the last call; for one metrics reader. */
-    public long takeInUseWindowPeak(MemorySpace space) {
-        return inUse[space.ordinal()].takeWindow();
-    }
-
-    /** Largest {@link #reservedBytes(MemorySpace)} since the last call; for one metrics reader. */
-    public long takeReservedWindowPeak(MemorySpace space) {
-        return reserved[space.ordinal()].takeWindow();
+    /** A new reader of "largest since I last asked"; see {@link PeakWindow}. */
+    public PeakWindow openPeakWindow() {
+        return windows.open();
     }
 
     /** When the arrays of one space filled the most. */
@@ -405,12 +426,6 @@ public final class MemoryLedger {
         return all;
     }
 
-    /** Most bytes of {@code owner} since the last call; for one metrics reader. */
-    public long takeWindowPeak(Owner owner, MemorySpace space) {
-        OwnerAccount account = byOwner.get(owners.idOf(owner) * SPACES + space.ordinal());
-        return account == null ? 0 : account.inUse.takeWindow();
-    }
-
     /** Workspace instances that still exist, dead threads' ones until collected. */
     public Collection<WorkspaceAccount> accounts() {
         return List.copyOf(accounts.values());
@@ -428,6 +443,19 @@ public final class MemoryLedger {
     /** Flows since the start. */
     public FlowCounters flows() {
         return flows;
+    }
+
+    /** What happened in the workspaces of each name since the start, closed instances included. */
+    public Map<String, WorkspaceFlows> workspaceFlows() {
+        return Map.copyOf(flowsByWorkspace);
+    }
+
+    /** Java heap that the books themselves take, estimated from the number of their entries. */
+    public long memoryBytes() {
+        return LIVE_BYTES * (live.size() + views.size())
+                + OWNER_BYTES * owners.size()
+                + WORKSPACE_BYTES * accounts.size()
+                + SLOT_BYTES * owners.capacity();
     }
 
     /** Events handed to sinks and books so far. */
@@ -544,6 +572,13 @@ public final class MemoryLedger {
             account = byOwner.compareAndSet(index, null, fresh) ? fresh : byOwner.get(index);
         }
         return account == null ? new OwnerAccount() : account;
+    }
+
+    private WorkspaceFlows flowsOf(String workspace) {
+        String name = flowsByWorkspace.size() < MAX_WORKSPACE_NAMES || flowsByWorkspace.containsKey(workspace)
+                ? workspace
+                : WorkspaceFlows.SHARED;
+        return flowsByWorkspace.computeIfAbsent(name, n -> new WorkspaceFlows());
     }
 
     private void mark(PeakMarker peak, long bytes, int owner, ThreadContext context, long now) {

@@ -5,7 +5,7 @@ package io.memopt.allocator.recording;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A sum that knows its largest value since the start and since a metrics reader last asked.
+ * A sum that knows its largest value since the start and since {@link PeakWindows} last asked.
  *
  * <p>Threading: lock-free. With racing adders a peak may miss by what was in flight, never by more.
  */

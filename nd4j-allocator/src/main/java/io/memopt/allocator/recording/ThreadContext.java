@@ -15,11 +15,11 @@ public final class ThreadContext {
     private static final ThreadLocal<ThreadContext> CURRENT = ThreadLocal.withInitial(ThreadContext::new);
 
     private final long threadId = Thread.currentThread().getId();
+    private @Nullable OwnerTable owners;
     private int owner = OwnerTable.UNKNOWN;
     private long iteration = -1;
     private AllocationKind intent = AllocationKind.DETACHED;
     private @Nullable WorkspaceAccount account;
-    private boolean recording;
 
     private ThreadContext() {}
 
@@ -32,9 +32,12 @@ public final class ThreadContext {
         return threadId;
     }
 
-    /** Number of the owner (network, layer, phase) for which the thread works now. */
-    public int owner() {
-        return owner;
+    /**
+     * Number in {@code table} of the owner (network, layer, phase) for which the thread works now; unknown when that was
+     * last told in terms of another recording's table.
+     */
+    public int owner(OwnerTable table) {
+        return owners == table ? owner : OwnerTable.UNKNOWN;
     }
 
     /** Training iteration that the thread works on, -1 if none. */
@@ -42,7 +45,8 @@ public final class ThreadContext {
         return iteration;
     }
 
-    public void owner(int newOwner) {
+    public void owner(OwnerTable table, int newOwner) {
+        owners = table;
         owner = newOwner;
     }
 
@@ -69,18 +73,5 @@ public final class ThreadContext {
     public void endIntent() {
         intent = AllocationKind.DETACHED;
         account = null;
-    }
-
-    /** False when the thread is already inside a hook: what the recorder itself does is not recorded. */
-    public boolean enter() {
-        if (recording) {
-            return false;
-        }
-        recording = true;
-        return true;
-    }
-
-    public void leave() {
-        recording = false;
     }
 }

@@ -36,7 +36,7 @@ final class LedgerDriver {
     }
 
     void steps(int n) {
-        ThreadContext.current().owner(OwnerTable.UNKNOWN);
+        ThreadContext.current().owner(ledger.owners(), OwnerTable.UNKNOWN);
         for (int i = 0; i < n; i++) {
             step();
         }
@@ -59,7 +59,7 @@ final class LedgerDriver {
             case 9 -> ledger.scopeEntered(anyAccount(), anySpace());
             case 10 -> ledger.reclassify(anyKey(), "net", Category.values()[random.nextInt(10)]);
             case 11 -> ledger.contextChanged(anyOwner());
-            case 12 -> ledger.resized(anyKey(), 1 + random.nextInt(1 << 20));
+            case 12 -> ledger.resized(anyKey(), address(), 1 + random.nextInt(1 << 20));
             case 13 -> adopt();
             case 14 -> {
                 WorkspaceAccount account = accounts.remove(random.nextInt(accounts.size()));

@@ -44,7 +44,7 @@ class MemoryLedgerTest {
 
     @AfterEach
     void leaveNoContext() {
-        ThreadContext.current().owner(OwnerTable.UNKNOWN);
+        ThreadContext.current().owner(owners, OwnerTable.UNKNOWN);
         ThreadContext.current().iteration(-1);
     }
 
@@ -213,8 +213,8 @@ class MemoryLedgerTest {
         WorkspaceAccount account = open("WS");
         own(AllocationKind.SPILL, account, 1, 10);
 
-        ledger.resized(1, 30);
-        ledger.resized(2, 30);
+        ledger.resized(1, 1, 30);
+        ledger.resized(2, 2, 30);
 
         assertThat(ledger.inUseBytes(HOST)).isEqualTo(30);
         MemoryEvent.Allocate again =
@@ -245,16 +245,20 @@ class MemoryLedgerTest {
 
     @Test
     void windowPeak_whenTaken_restartsAtThePresentLevel() {
+        PeakWindow window = ledger.openPeakWindow();
         ledger.allocated(HOST, 1, 1, 100, 100);
         ledger.allocated(HOST, 2, 2, 50, 50);
         ledger.freed(1);
 
-        assertThat(ledger.takeInUseWindowPeak(HOST)).isEqualTo(150);
-        assertThat(ledger.takeInUseWindowPeak(HOST)).isEqualTo(50);
-        assertThat(ledger.takeReservedWindowPeak(HOST)).isEqualTo(150);
-        Owner owner = WORK.withCategory(Category.ACTIVATIONS);
-        assertThat(ledger.takeWindowPeak(owner, HOST)).isEqualTo(150);
-        assertThat(ledger.takeWindowPeak(owner, HOST)).isEqualTo(50);
+        int owner = owners.idOf(WORK.withCategory(Category.ACTIVATIONS));
+        WindowPeaks first = window.take();
+        WindowPeaks second = window.take();
+        assertThat(first.inUseBytes(HOST)).isEqualTo(150);
+        assertThat(second.inUseBytes(HOST)).isEqualTo(50);
+        assertThat(first.reservedBytes(HOST)).isEqualTo(150);
+        assertThat(first.ownerBytes(owner, HOST)).isEqualTo(150);
+        assertThat(second.ownerBytes(owner, HOST)).isEqualTo(50);
+        window.close();
     }
 
     @Test
@@ -308,7 +312,7 @@ class MemoryLedgerTest {
     @Test
     void allocated_whenThreadCarriesAnOwnerOfAnotherLedger_isUnknown() {
         MemoryLedger other = new MemoryLedger(new OwnerTable(), new WorkspaceTable(), MemoryLedgerTest::category);
-        ThreadContext.current().owner(4711);
+        ThreadContext.current().owner(owners, 4711);
 
         other.allocated(HOST, 1, 1, 8, 8);
 

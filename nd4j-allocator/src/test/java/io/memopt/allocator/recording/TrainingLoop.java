@@ -20,7 +20,7 @@ final class TrainingLoop {
     private TrainingLoop() {}
 
     static void run(MemoryLedger ledger, Random random, int layers, int iterations) {
-        ThreadContext.current().owner(OwnerTable.UNKNOWN);
+        ThreadContext.current().owner(ledger.owners(), OwnerTable.UNKNOWN);
         WorkspaceAccount activations = ledger.openAccount("WS_ALL_LAYERS_ACT", Thread.currentThread(), false);
         WorkspaceAccount working = ledger.openAccount("WS_LAYER_WORKING_MEM", Thread.currentThread(), false);
         block(ledger, activations, 1, 1L << 30);

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.listeners.training;
+
+import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.event.Owner;
+import io.memopt.allocator.event.OwnerTable;
+import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.nd4j.BufferKeys;
+import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.nd4j.Recording;
+import io.memopt.allocator.recording.MemoryLedger;
+import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.api.Updater;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * One observed network: its name, its owners in the ledger, and how to find its flat arrays. Holds the network weakly, so
+ * observing never keeps one alive.
+ *
+ * <p>Threading: immutable but for the identities of flat arrays, which are refreshed by the training thread.
+ */
+final class TrackedNetwork {
+    private final String name;
+    private final Recording recording;
+    private final WeakReference<Model> model;
+    private final NetworkLayout layout;
+    private final boolean withoutWorkspaces;
+    private final Map<Phase, Integer> phaseOwners = new EnumMap<>(Phase.class);
+    private final Map<Phase, int[]> layerOwners = new EnumMap<>(Phase.class);
+    private final ConfigurationIdentity configurations;
+    private final long[] flatKeys = new long[3];
+
+    TrackedNetwork(String name, Model model, Recording recording) {
+        this.name = name;
+        this.recording = recording;
+        this.model = new WeakReference<>(model);
+        this.layout = NetworkLayout.of(model);
+        this.withoutWorkspaces = trainingMode(model) == WorkspaceMode.NONE;
+        this.configurations = new ConfigurationIdentity(model);
+        OwnerTable owners = recording.ledger().owners();
+        for (Phase phase : Phase.values()) {
+            phaseOwners.put(phase, owners.idOf(owner("", phase)));
+        }
+        layerOwners.put(Phase.FORWARD, idsOf(layout.training(), Phase.FORWARD));
+        layerOwners.put(Phase.BACKWARD, idsOf(layout.backward(), Phase.BACKWARD));
+        layerOwners.put(Phase.SCORE, idsOf(layout.outputs(), Phase.SCORE));
+        layerOwners.put(Phase.INFERENCE, idsOf(layout.inference(), Phase.INFERENCE));
+        layerOwners.put(Phase.EVALUATION, idsOf(layout.inference(), Phase.EVALUATION));
+    }
+
+    String name() {
+        return name;
+    }
+
+    Recording recording() {
+        return recording;
+    }
+
+    @Nullable
+    Model model() {
+        return model.get();
+    }
+
+    NetworkLayout layout() {
+        return layout;
+    }
+
+    /** True when training uses no workspaces, so that layers cannot be told apart. */
+    boolean withoutWorkspaces() {
+        return withoutWorkspaces;
+    }
+
+    ConfigurationIdentity configurations() {
+        return configurations;
+    }
+
+    /** Owner of the {@code visit}-th layer visit of {@code phase}; of the phase as a whole when out of range. */
+    int ownerOf(Phase phase, int visit) {
+        int[] owners = layerOwners.get(phase);
+        return owners == null || visit < 0 || visit >= owners.length ? ownerOf(phase) : owners[visit];
+    }
+
+    /** Owner of what belongs to {@code phase} but to no single layer. */
+    int ownerOf(Phase phase) {
+        return phaseOwners.getOrDefault(phase, OwnerTable.UNKNOWN);
+    }
+
+    /** Tells the ledger which allocations are parameters, gradients and updater state. Cheap when nothing moved. */
+    void classifyFlatArrays() {
+        Model network = model.get();
+        if (network == null) {
+            return;
+        }
+        configurations.refresh(network);
+        classify(0, network.params(), Category.PARAMETERS);
+        classify(1, network.getGradientsViewArray(), Category.GRADIENTS);
+        classify(2, updaterState(network), Category.UPDATER_STATE);
+    }
+
+    /** Tells the ledger which allocations are the features and labels that the network works on. */
+    void classifyInputs() {
+        Model network = model.get();
+        if (network instanceof MultiLayerNetwork mln) {
+            input(mln.getInput());
+            input(mln.getLabels());
+        } else if (network instanceof ComputationGraph graph) {
+            inputs(graph.getInputs());
+            inputs(labelsOf(graph));
+        }
+    }
+
+    /** A ComputationGraph has no getter for its labels. */
+    private static INDArray @Nullable [] labelsOf(ComputationGraph graph) {
+        try {
+            Field field = ComputationGraph.class.getDeclaredField("labels");
+            field.setAccessible(true);
+            return (INDArray[]) field.get(graph);
+        } catch (ReflectiveOperationException | RuntimeException e) {
+            return null;
+        }
+    }
+
+    private void inputs(INDArray @Nullable [] arrays) {
+        if (arrays != null) {
+            for (INDArray array : arrays) {
+                input(array);
+            }
+        }
+    }
+
+    private void input(@Nullable INDArray array) {
+        long key = BufferKeys.keyOf(array);
+        if (key != 0) {
+            recording.ledger().reclassify(key, name, Category.INPUT);
+        }
+    }
+
+    private void classify(int slot, @Nullable INDArray array, Category category) {
+        long key = BufferKeys.keyOf(array);
+        if (key == 0 || array == null || key == flatKeys[slot]) {
+            return;
+        }
+        flatKeys[slot] = key;
+        MemorySpace space = Nd4jFacts.isCuda() ? MemorySpace.DEVICE : MemorySpace.HOST;
+        long bytes = array.data().underlyingLength() * array.data().getElementSize();
+        MemoryLedger ledger = recording.ledger();
+        ledger.adopt(space, key, array.data().address(), bytes, name, category);
+    }
+
+    private static @Nullable INDArray updaterState(Model network) {
+        if (network instanceof MultiLayerNetwork mln) {
+            Updater updater = mln.getUpdater(false);
+            return updater == null ? null : updater.getStateViewArray();
+        }
+        if (network instanceof ComputationGraph graph) {
+            ComputationGraphUpdater updater = graph.getUpdater(false);
+            return updater == null ? null : updater.getStateViewArray();
+        }
+        return null;
+    }
+
+    private static @Nullable WorkspaceMode trainingMode(Model network) {
+        if (network instanceof MultiLayerNetwork mln) {
+            return mln.getLayerWiseConfigurations().getTrainingWorkspaceMode();
+        }
+        return network instanceof ComputationGraph graph
+                ? graph.getConfiguration().getTrainingWorkspaceMode()
+                : null;
+    }
+
+    private int[] idsOf(List<String> layers, Phase phase) {
+        return layers.stream()
+                .mapToInt(layer -> recording.ledger().owners().idOf(owner(layer, phase)))
+                .toArray();
+    }
+
+    private Owner owner(String layer, Phase phase) {
+        return new Owner(name, layer, phase, Category.OTHER, "");
+    }
+}

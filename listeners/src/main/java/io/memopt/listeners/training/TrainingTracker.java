@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.listeners.training;
+
+import io.memopt.allocator.event.TrainingObserver;
+import io.memopt.allocator.nd4j.Recording;
+import io.memopt.allocator.nd4j.ScopeObserver;
+import java.lang.ref.Cleaner;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
+
+/**
+ * Knows the observed networks of a recording and keeps, for each thread, what it does for which of them. One per
+ * recording.
+ *
+ * <p>Threading: networks may be added and removed from any thread; runs are confined to theirs.
+ */
+public final class TrainingTracker implements ScopeObserver {
+    private static final Cleaner CLEANER = Cleaner.create();
+    private static final String WORKING = "WS_LAYER_WORKING_MEM";
+    private static final String LAYER_ACT = "WS_LAYER_ACT_";
+
+    private final Recording recording;
+    private final CopyOnWriteArrayList<TrackedNetwork> networks = new CopyOnWriteArrayList<>();
+    private final CopyOnWriteArrayList<TrainingObserver> observers = new CopyOnWriteArrayList<>();
+    private final ThreadLocal<ThreadRun> runs;
+
+    /** Begins to follow threads of {@code recording}. */
+    public TrainingTracker(Recording recording) {
+        this.recording = recording;
+        this.runs = ThreadLocal.withInitial(() -> new ThreadRun(recording.ledger(), observers));
+        recording.addObserver(this);
+    }
+
+    /** What is being recorded. */
+    public Recording recording() {
+        return recording;
+    }
+
+    /** Stops following threads; networks are forgotten. */
+    public void close() {
+        recording.removeObserver(this);
+        List.copyOf(networks).forEach(this::forget);
+    }
+
+    /** {@code observer} hears of progress from now on. */
+    public synchronized void addObserver(TrainingObserver observer) {
+        if (observers.addIfAbsent(observer)) {
+            networks().forEach(observer::networkAttached);
+        }
+    }
+
+    public void removeObserver(TrainingObserver observer) {
+        observers.remove(observer);
+    }
+
+    /**
+     * Observes {@code model}; does nothing when it is observed already.
+     *
+     * @return the name of the network in figures: its type and the lowest number that is free
+     * @throws IllegalArgumentException if it is not an initialised MultiLayerNetwork or ComputationGraph
+     */
+    public String track(Model model) {
+        TrackedNetwork known = find(model);
+        return known != null ? known.name() : add(model).name();
+    }
+
+    /** Forgets {@code model}; does nothing when it is not observed. */
+    public void untrack(Model model) {
+        TrackedNetwork known = find(model);
+        if (known != null) {
+            forget(known);
+        }
+    }
+
+    /** Names of the networks that are observed now. */
+    public List<String> networks() {
+        return networks.stream().map(TrackedNetwork::name).toList();
+    }
+
+    @Override
+    public void configurationUsed(WorkspaceConfiguration configuration, String workspace) {
+        if (!networks.isEmpty()) {
+            runs.get().configurationUsed(configuration);
+        }
+    }
+
+    @Override
+    public void scopeEntered(String workspace) {
+        if (networks.isEmpty()) {
+            return;
+        }
+        ThreadRun run = runs.get();
+        if (workspace.equals(WORKING) || workspace.startsWith(LAYER_ACT)) {
+            recognise(run);
+        }
+        run.scopeEntered(workspace);
+    }
+
+    /** The scope being entered was just asked for with a configuration that one network alone uses. */
+    private void recognise(ThreadRun run) {
+        WorkspaceConfiguration configuration = run.takeConfiguration();
+        TrackedNetwork current = run.network();
+        boolean same = current != null && current.configurations().matches(configuration);
+        if (configuration != null && !same) {
+            run.switchTo(networkWith(configuration));
+        }
+    }
+
+    @Override
+    public void scopeClosed(String workspace) {
+        if (!networks.isEmpty()) {
+            runs.get().scopeClosed(workspace);
+        }
+    }
+
+    void onForwardPass(Model model) {
+        TrackedNetwork network = observed(model);
+        if (network != null) {
+            runs.get().forwardPassed(network);
+        }
+    }
+
+    void onBackwardPass(Model model) {
+        TrackedNetwork network = observed(model);
+        if (network != null) {
+            runs.get().backwardPassed(network);
+        }
+    }
+
+    void onIteration(Model model, long iteration, long epoch) {
+        TrackedNetwork network = observed(model);
+        if (network != null) {
+            runs.get().iterationEnded(network, iteration, epoch);
+        } else {
+            runs.get().layerTrained();
+        }
+    }
+
+    void onEpoch(Model model, boolean begins) {
+        TrackedNetwork network = observed(model);
+        if (network != null) {
+            runs.get().epoch(network, begins);
+        }
+    }
+
+    private @Nullable TrackedNetwork observed(Model model) {
+        boolean network = model instanceof MultiLayerNetwork || model instanceof ComputationGraph;
+        if (!network) {
+            return null;
+        }
+        TrackedNetwork known = find(model);
+        return known != null ? known : add(model);
+    }
+
+    private synchronized TrackedNetwork add(Model model) {
+        TrackedNetwork known = find(model);
+        if (known != null) {
+            return known;
+        }
+        TrackedNetwork added = new TrackedNetwork(freeName(model), model, recording);
+        networks.add(added);
+        observers.forEach(observer -> observer.networkAttached(added.name()));
+        added.classifyFlatArrays();
+        CLEANER.register(model, () -> forget(added));
+        return added;
+    }
+
+    /** Names are given again, so that programs that make networks without end use a bounded number of them. */
+    private String freeName(Model model) {
+        List<String> taken = networks();
+        String type = model.getClass().getSimpleName();
+        int number = 1;
+        while (taken.contains(type + "-" + number)) {
+            number++;
+        }
+        return type + "-" + number;
+    }
+
+    private synchronized void forget(TrackedNetwork network) {
+        if (networks.remove(network)) {
+            observers.forEach(observer -> observer.networkRemoved(network.name()));
+        }
+    }
+
+    private @Nullable TrackedNetwork find(Model model) {
+        for (TrackedNetwork network : networks) {
+            if (network.model() == model) {
+                return network;
+            }
+        }
+        return null;
+    }
+
+    private @Nullable TrackedNetwork networkWith(WorkspaceConfiguration configuration) {
+        for (TrackedNetwork network : networks) {
+            if (network.configurations().matches(configuration)) {
+                return network;
+            }
+        }
+        return null;
+    }
+}

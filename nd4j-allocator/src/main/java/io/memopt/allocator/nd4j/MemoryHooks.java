@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.nd4j;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.memory.MemoryWorkspaceManager;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.nativeblas.NativeOps;
+import org.nd4j.nativeblas.NativeOpsHolder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Puts the hooks into ND4J and takes them out again. Two ways in: <em>early</em>, when {@link DecoyBackend} on the class
+ * path made ND4J start with our workspace manager, and <em>late</em>, when {@link #install()} is called on a running ND4J.
+ * Both give the same; the late way does not know arrays that exist already until someone adopts them.
+ *
+ * <p>A failure leaves ND4J as it was and is reported once. Threading: all methods may be called from any thread.
+ */
+public final class MemoryHooks {
+    private static final Logger log = LoggerFactory.getLogger(MemoryHooks.class);
+    private static final String CPU_MANAGER = "org.nd4j.linalg.cpu.nativecpu.workspace.CpuWorkspaceManager";
+    private static final String CUDA_MANAGER = "org.nd4j.jita.workspace.CudaWorkspaceManager";
+
+    private static volatile @Nullable Recording current;
+    private static @Nullable NativeOps originalOps;
+    private static @Nullable NativeOps interposer;
+    private static @Nullable MemoryWorkspaceManager originalManager;
+
+    private MemoryHooks() {}
+
+    /** True while native calls are recorded. */
+    public static synchronized boolean installed() {
+        return interposer != null;
+    }
+
+    /** What is being recorded; begins a recording if there is none. */
+    public static Recording recording() {
+        Recording known = current;
+        return known != null ? known : begin();
+    }
+
+    private static synchronized Recording begin() {
+        Recording known = current;
+        if (known == null) {
+            known = new Recording();
+            current = known;
+        }
+        return known;
+    }
+
+    /**
+     * Makes sure that the hooks are in place; does nothing when they are. Starts ND4J if it has not been.
+     *
+     * @throws HookException if native calls cannot be interposed; ND4J is then as it was before
+     */
+    public static synchronized Recording install() {
+        MemoryWorkspaceManager manager = Nd4j.getWorkspaceManager();
+        warnIfUntested();
+        interpose();
+        replaceManager(manager);
+        return recording();
+    }
+
+    /** Takes the hooks out. The recording ends; its figures can still be read. Does nothing when none are in place. */
+    public static synchronized void uninstall() {
+        NativeOps ours = interposer;
+        NativeOps original = originalOps;
+        if (ours == null || original == null) {
+            return;
+        }
+        restoreManager();
+        exchange(ours, original);
+        interposer = null;
+        originalOps = null;
+        current = null;
+    }
+
+    /** A workspace manager of ours was made, by ND4J's start or by {@link #install()}. Never throws. */
+    static synchronized void managerCreated() {
+        try {
+            interpose();
+        } catch (HookException e) {
+            log.warn("Memory is recorded by workspace only. {}", e.getMessage());
+        }
+    }
+
+    private static void interpose() {
+        if (interposer != null) {
+            return;
+        }
+        try {
+            NativeOps original = NativeOpsHolder.getInstance().getDeviceNativeOps();
+            boolean cuda = original.getClass().getSimpleName().contains("Cuda");
+            NativeOps ours = InterposerFactory.interpose(original, recording().ledger(), cuda);
+            setHolder(ours);
+            originalOps = original;
+            interposer = ours;
+            if (isStarted()) {
+                CachedNativeOps.exchange(original, ours);
+            }
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+            throw new HookException(
+                    "Native calls of ND4J " + Nd4jFacts.version() + " cannot be recorded: " + e + ". Tested versions: "
+                            + Nd4jFacts.TESTED_VERSIONS + ".",
+                    e);
+        }
+    }
+
+    private static void exchange(NativeOps from, NativeOps to) {
+        try {
+            setHolder(to);
+            CachedNativeOps.exchange(from, to);
+        } catch (ReflectiveOperationException e) {
+            log.warn("The recorder could not be removed from ND4J's native calls and stays: {}", e.toString());
+        }
+    }
+
+    /** By reflection: the setter of M2.1 does not exist in M1.1, whose field is final. */
+    private static void setHolder(NativeOps ops) throws ReflectiveOperationException {
+        Field field = NativeOpsHolder.class.getDeclaredField("deviceNativeOps");
+        field.setAccessible(true);
+        field.set(NativeOpsHolder.getInstance(), ops);
+    }
+
+    private static void replaceManager(MemoryWorkspaceManager manager) {
+        String type = manager.getClass().getName();
+        if (type.startsWith("io.memopt.")) {
+            return;
+        }
+        if (!type.equals(CPU_MANAGER) && !type.equals(CUDA_MANAGER)) {
+            log.warn(
+                    "Workspace manager {} is not ND4J's own and stays in place: bytes are counted, but not by workspace,"
+                            + " layer and phase. Remove the system property 'workspacemanager' to get these.",
+                    type);
+            return;
+        }
+        try {
+            destroyClosedWorkspaces(manager);
+            MemoryWorkspaceManager ours = type.equals(CPU_MANAGER) ? new TrackingCpuWorkspaceManager() : cudaManager();
+            ours.setDebugMode(manager.getDebugMode());
+            setManager(ours);
+            originalManager = manager;
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+            log.warn("Bytes are counted, but not by workspace, layer and phase: {}", e.toString());
+        }
+    }
+
+    private static MemoryWorkspaceManager cudaManager() throws ReflectiveOperationException {
+        String name = MemoryHooks.class.getPackageName() + ".TrackingCudaWorkspaceManager";
+        return Class.forName(name)
+                .asSubclass(MemoryWorkspaceManager.class)
+                .getDeclaredConstructor()
+                .newInstance();
+    }
+
+    private static void restoreManager() {
+        MemoryWorkspaceManager ours = Nd4j.getWorkspaceManager();
+        if (!ours.getClass().getName().startsWith("io.memopt.")) {
+            return;
+        }
+        try {
+            destroyClosedWorkspaces(ours);
+            MemoryWorkspaceManager stock = originalManager;
+            if (stock == null) {
+                stock = ours.getClass()
+                        .getSuperclass()
+                        .asSubclass(MemoryWorkspaceManager.class)
+                        .getDeclaredConstructor()
+                        .newInstance();
+                stock.setDebugMode(ours.getDebugMode());
+            }
+            setManager(stock);
+            originalManager = null;
+        } catch (ReflectiveOperationException | RuntimeException e) {
+            log.warn("The recorder could not be removed from ND4J's workspaces and stays: {}", e.toString());
+        }
+    }
+
+    private static void setManager(MemoryWorkspaceManager manager) throws ReflectiveOperationException {
+        Field field = Nd4j.class.getDeclaredField("workspaceManager");
+        field.setAccessible(true);
+        field.set(null, manager);
+    }
+
+    /** One by one, because destroying all of a thread's workspaces at once also forces a garbage collection. */
+    private static void destroyClosedWorkspaces(MemoryWorkspaceManager manager) {
+        for (MemoryWorkspace workspace : new ArrayList<>(manager.getAllWorkspacesForCurrentThread())) {
+            if (!workspace.isScopeActive()) {
+                manager.destroyWorkspace(workspace);
+            }
+        }
+    }
+
+    /** False while Nd4j's static initialiser is still at work. */
+    private static boolean isStarted() {
+        try {
+            return Nd4j.getExecutioner() != null && Nd4j.factory() != null && Nd4j.getBlasWrapper() != null;
+        } catch (RuntimeException e) {
+            return false;
+        }
+    }
+
+    private static void warnIfUntested() {
+        String version = Nd4jFacts.version();
+        if (!Nd4jFacts.TESTED_VERSIONS.contains(version)) {
+            log.warn(
+                    "ND4J {} is not one of the tested versions {}: check figures before you rely on them.",
+                    version,
+                    Nd4jFacts.TESTED_VERSIONS);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.nd4j;
+
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.event.TransferDirection;
+import io.memopt.allocator.recording.LiveAllocation;
+import io.memopt.allocator.recording.MemoryLedger;
+import org.bytedeco.javacpp.Pointer;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.nativeblas.NativeOps;
+import org.nd4j.nativeblas.OpaqueDataBuffer;
+
+/**
+ * Stands between ND4J and its native library and books every native allocation, free and transfer. The methods below are
+ * those that matter; {@link InterposerFactory} generates the other 230 as plain forwards at run time, so that the same
+ * class works on every ND4J whose {@link NativeOps} has them.
+ *
+ * <p>Order matters: a free is booked before it happens and an allocation after it did, because another thread may get the
+ * same address in between.
+ *
+ * <p>Threading: called from any thread, deallocator threads included.
+ */
+public abstract class NativeOpsInterposer implements NativeOps {
+    private static final int MAX_TYPE = 32;
+    private static final int[] WIDTHS = widths();
+
+    /** What ND4J had before; forwards go here. */
+    protected final NativeOps target;
+
+    private final MemoryLedger ledger;
+    private final MemorySpace hostSpace;
+    private final MemorySpace bufferSpace;
+
+    /**
+     * Interposes on {@code target}.
+     *
+     * @param cuda true when buffers live on a device and host memory is page-locked
+     */
+    protected NativeOpsInterposer(NativeOps target, MemoryLedger ledger, boolean cuda) {
+        this.target = target;
+        this.ledger = ledger;
+        this.hostSpace = cuda ? MemorySpace.PINNED : MemorySpace.HOST;
+        this.bufferSpace = cuda ? MemorySpace.DEVICE : MemorySpace.HOST;
+    }
+
+    @Override
+    public @Nullable Pointer mallocHost(long bytes, int flags) {
+        return booked(hostSpace, bytes, () -> target.mallocHost(bytes, flags));
+    }
+
+    @Override
+    public @Nullable Pointer mallocDevice(long bytes, int device, int flags) {
+        return booked(MemorySpace.DEVICE, bytes, () -> target.mallocDevice(bytes, device, flags));
+    }
+
+    @Override
+    public int freeHost(Pointer pointer) {
+        freed(pointer);
+        return target.freeHost(pointer);
+    }
+
+    @Override
+    public int freeDevice(Pointer pointer, int device) {
+        freed(pointer);
+        return target.freeDevice(pointer, device);
+    }
+
+    @Override
+    public @Nullable OpaqueDataBuffer allocateDataBuffer(long elements, int type, boolean both) {
+        return bookedBuffer(elements, width(type), () -> target.allocateDataBuffer(elements, type, both));
+    }
+
+    @Override
+    public @Nullable OpaqueDataBuffer dbAllocateDataBuffer(long elements, int type, boolean both) {
+        return bookedBuffer(elements, width(type), () -> target.dbAllocateDataBuffer(elements, type, both));
+    }
+
+    @Override
+    public @Nullable OpaqueDataBuffer dbCreateView(OpaqueDataBuffer parent, long bytes, long offset) {
+        OpaqueDataBuffer view = target.dbCreateView(parent, bytes, offset);
+        if (view != null && parent != null) {
+            HookFailures.contain(() -> ledger.viewCreated(parent.address(), view.address()));
+        }
+        return view;
+    }
+
+    @Override
+    public void deleteDataBuffer(OpaqueDataBuffer buffer) {
+        freed(buffer);
+        target.deleteDataBuffer(buffer);
+    }
+
+    @Override
+    public void dbClose(OpaqueDataBuffer buffer) {
+        freed(buffer);
+        target.dbClose(buffer);
+    }
+
+    @Override
+    public void dbExpand(OpaqueDataBuffer buffer, long elements) {
+        target.dbExpand(buffer, elements);
+        expanded(buffer, elements);
+    }
+
+    @Override
+    public void dbExpandBuffer(OpaqueDataBuffer buffer, long elements) {
+        target.dbExpandBuffer(buffer, elements);
+        expanded(buffer, elements);
+    }
+
+    @Override
+    public int memcpySync(Pointer to, Pointer from, long bytes, int kind, Pointer reserved) {
+        long start = System.nanoTime();
+        int result = target.memcpySync(to, from, bytes, kind, reserved);
+        transferred(kind, to, bytes, start);
+        return result;
+    }
+
+    @Override
+    public int memcpyAsync(Pointer to, Pointer from, long bytes, int kind, Pointer reserved) {
+        long start = System.nanoTime();
+        int result = target.memcpyAsync(to, from, bytes, kind, reserved);
+        transferred(kind, to, bytes, start);
+        return result;
+    }
+
+    private @Nullable Pointer booked(MemorySpace space, long bytes, Native<Pointer> allocation) {
+        Pointer pointer = attempt(space, bytes, allocation);
+        if (pointer != null) {
+            HookFailures.contain(() -> ledger.allocated(space, pointer.address(), pointer.address(), bytes, bytes));
+        }
+        return pointer;
+    }
+
+    private @Nullable OpaqueDataBuffer bookedBuffer(long elements, int width, Native<OpaqueDataBuffer> allocation) {
+        OpaqueDataBuffer buffer = attempt(bufferSpace, elements * width, allocation);
+        if (buffer != null) {
+            HookFailures.contain(
+                    () -> ledger.bufferAllocated(bufferSpace, buffer.address(), dataAddress(buffer), elements, width));
+        }
+        return buffer;
+    }
+
+    /** Null, address 0 and exceptions all mean that there is no memory; ND4J goes on as it would have. */
+    private <P extends Pointer> @Nullable P attempt(MemorySpace space, long bytes, Native<P> allocation) {
+        P pointer;
+        try {
+            pointer = allocation.call();
+        } catch (RuntimeException | OutOfMemoryError e) {
+            HookFailures.contain(() -> ledger.allocationFailed(space, bytes));
+            throw e;
+        }
+        if (pointer == null || pointer.address() == 0) {
+            HookFailures.contain(() -> ledger.allocationFailed(space, bytes));
+            return null;
+        }
+        return pointer;
+    }
+
+    private long dataAddress(OpaqueDataBuffer buffer) {
+        Pointer data =
+                bufferSpace == MemorySpace.DEVICE ? target.dbSpecialBuffer(buffer) : target.dbPrimaryBuffer(buffer);
+        return data == null ? 0 : data.address();
+    }
+
+    private void freed(@Nullable Pointer pointer) {
+        if (pointer != null && pointer.address() != 0) {
+            HookFailures.contain(() -> ledger.freed(pointer.address()));
+        }
+    }
+
+    private void expanded(OpaqueDataBuffer buffer, long elements) {
+        HookFailures.contain(() -> {
+            LiveAllocation known = ledger.find(buffer.address());
+            if (known != null) {
+                ledger.resized(buffer.address(), dataAddress(buffer), elements * known.elementBytes());
+            }
+        });
+    }
+
+    private void transferred(int kind, Pointer to, long bytes, long start) {
+        TransferDirection[] directions = TransferDirection.values();
+        if (kind >= 0 && kind < directions.length) {
+            long nanos = System.nanoTime() - start;
+            long address = to == null ? 0 : to.address();
+            HookFailures.contain(() -> ledger.transferred(directions[kind], address, bytes, nanos));
+        }
+    }
+
+    /** Bytes of one element; types without a fixed width are counted in bytes by ND4J. */
+    private static int width(int type) {
+        return type >= 0 && type < MAX_TYPE && WIDTHS[type] > 0 ? WIDTHS[type] : 1;
+    }
+
+    private static int[] widths() {
+        int[] widths = new int[MAX_TYPE];
+        for (DataType type : DataType.values()) {
+            if (type != DataType.COMPRESSED && type != DataType.UNKNOWN && type != DataType.UTF8) {
+                widths[type.toInt()] = type.width();
+            }
+        }
+        return widths;
+    }
+
+    /** A native call that hands out memory. */
+    @FunctionalInterface
+    private interface Native<P> {
+        @Nullable
+        P call();
+    }
+}

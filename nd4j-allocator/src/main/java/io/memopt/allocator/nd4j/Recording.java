@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.nd4j;
+
+import io.memopt.allocator.event.OwnerTable;
+import io.memopt.allocator.event.WorkspaceTable;
+import io.memopt.allocator.recording.MemoryLedger;
+
+/**
+ * What one installation of the hooks records: the ledger and those who hear of scopes. A later installation starts a new
+ * one, because frees were not seen in between.
+ */
+public final class Recording {
+    private final MemoryLedger ledger =
+            new MemoryLedger(new OwnerTable(), new WorkspaceTable(), CategoryRules::categoryOf);
+    private final ScopeObservers observers = new ScopeObservers();
+
+    Recording() {}
+
+    public MemoryLedger ledger() {
+        return ledger;
+    }
+
+    /** {@code observer} hears of scopes from now on; adding it again changes nothing. */
+    public void addObserver(ScopeObserver observer) {
+        observers.add(observer);
+    }
+
+    public void removeObserver(ScopeObserver observer) {
+        observers.remove(observer);
+    }
+
+    ScopeObservers observers() {
+        return observers;
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.nd4j;
+
+import io.memopt.allocator.event.AllocationKind;
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.recording.ThreadContext;
+import io.memopt.allocator.recording.WorkspaceAccount;
+import java.lang.ref.Cleaner;
+import org.nd4j.linalg.api.memory.abstracts.Nd4jWorkspace;
+
+/**
+ * What a workspace of any backend reports. A workspace subclass keeps one of these and calls it around the methods of its
+ * superclass; nothing here changes what ND4J does.
+ *
+ * <p>Threading: as the workspace itself, i.e. its own thread, plus whoever destroys it.
+ */
+final class ScopeRecorder {
+    private static final Cleaner CLEANER = Cleaner.create();
+
+    /** 32 in ND4J 1.0.0-M2.1, 16 in M1.1; read reflectively because javac would copy the constant into this class. */
+    private static final long ALIGNMENT = alignment();
+
+    private final MemoryLedger ledger;
+    private final WorkspaceAccount account;
+    private final MemorySpace arraySpace;
+    private final ScopeObservers observers;
+    private boolean allocating;
+
+    /**
+     * Opens the books of {@code workspace}.
+     *
+     * @param arraySpace where its arrays lie; mirrors in other spaces count as blocks only
+     */
+    ScopeRecorder(Recording recording, Nd4jWorkspace workspace, MemorySpace arraySpace, boolean circular) {
+        this.ledger = recording.ledger();
+        this.observers = recording.observers();
+        this.arraySpace = arraySpace;
+        this.account =
+                ledger.openAccount(CategoryRules.stableName(workspace.getId()), Thread.currentThread(), circular);
+        CLEANER.register(workspace, closing(ledger, account));
+    }
+
+    WorkspaceAccount account() {
+        return account;
+    }
+
+    /** Runs {@code init}; native memory that it takes is a block of this workspace. */
+    void initialising(Runnable init) {
+        ThreadContext context = ThreadContext.current();
+        context.beginIntent(AllocationKind.WORKSPACE_BLOCK, account);
+        try {
+            init.run();
+        } finally {
+            context.endIntent();
+        }
+    }
+
+    /** Begins an allocation; false when it is the inner call of one that has begun. */
+    boolean beginArray(boolean pinned) {
+        if (allocating) {
+            return false;
+        }
+        allocating = true;
+        ThreadContext.current().beginIntent(pinned ? AllocationKind.PINNED_SPILL : AllocationKind.SPILL, account);
+        return true;
+    }
+
+    void endArray() {
+        allocating = false;
+        ThreadContext.current().endIntent();
+    }
+
+    /** An array of {@code bytes} was placed in the block at {@code address}. */
+    void array(long address, long bytes) {
+        long rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        HookFailures.contain(() -> ledger.arrayAllocated(account, arraySpace, address, bytes, rounded));
+    }
+
+    void entered(String name) {
+        HookFailures.contain(() -> {
+            ledger.scopeEntered(account, arraySpace);
+            observers.scopeEntered(name);
+        });
+    }
+
+    void closed(String name) {
+        HookFailures.contain(() -> observers.scopeClosed(name));
+    }
+
+    void arraysReleased() {
+        HookFailures.contain(() -> ledger.arraysReleased(account, arraySpace));
+    }
+
+    /** Holds no reference to the workspace: it runs once that is gone. */
+    private static Runnable closing(MemoryLedger ledger, WorkspaceAccount account) {
+        return () -> ledger.closeAccount(account);
+    }
+
+    private static long alignment() {
+        try {
+            return Nd4jWorkspace.class.getField("alignmentBase").getInt(null);
+        } catch (ReflectiveOperationException e) {
+            return Nd4jWorkspace.alignmentBase;
+        }
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.nd4j;
+
+import io.memopt.allocator.event.MemorySpace;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
+import org.nd4j.linalg.api.memory.enums.MemoryKind;
+import org.nd4j.linalg.api.memory.enums.ResetPolicy;
+import org.nd4j.linalg.api.memory.pointers.PagedPointer;
+import org.nd4j.linalg.cpu.nativecpu.workspace.CpuWorkspace;
+
+/** ND4J's workspace for host memory, which also tells a {@link ScopeRecorder} what it does. */
+class TrackingCpuWorkspace extends CpuWorkspace {
+    /** Made by the first call, which may come from the superclass constructor: no initialiser here may reset it. */
+    private @Nullable ScopeRecorder recorder;
+
+    TrackingCpuWorkspace(WorkspaceConfiguration configuration) {
+        super(configuration);
+    }
+
+    TrackingCpuWorkspace(WorkspaceConfiguration configuration, String id) {
+        super(configuration, id);
+    }
+
+    TrackingCpuWorkspace(WorkspaceConfiguration configuration, String id, Integer device) {
+        super(configuration, id, device);
+    }
+
+    @Override
+    protected void init() {
+        recorder().initialising(super::init);
+    }
+
+    @Override
+    public PagedPointer alloc(long bytes, MemoryKind kind, DataType type, boolean initialize) {
+        ScopeRecorder scope = recorder();
+        boolean outermost = scope.beginArray(willPin(bytes));
+        int separate = externalAllocations.size() + pinnedAllocations.size();
+        try {
+            PagedPointer pointer = super.alloc(bytes, kind, type, initialize);
+            if (outermost && externalAllocations.size() + pinnedAllocations.size() == separate) {
+                scope.array(pointer.address(), bytes);
+            }
+            return pointer;
+        } finally {
+            if (outermost) {
+                scope.endArray();
+            }
+        }
+    }
+
+    @Override
+    public MemoryWorkspace notifyScopeEntered() {
+        long generation = generationId.get();
+        MemoryWorkspace entered = super.notifyScopeEntered();
+        if (generationId.get() != generation) {
+            recorder().entered(getId());
+        }
+        return entered;
+    }
+
+    @Override
+    public void close() {
+        long cycles = cyclesCount.get();
+        super.close();
+        if (cyclesCount.get() != cycles) {
+            recorder().closed(getId());
+        }
+    }
+
+    @Override
+    public void reset() {
+        super.reset();
+        recorder().arraysReleased();
+    }
+
+    @Override
+    public synchronized void destroyWorkspace(boolean extended) {
+        super.destroyWorkspace(extended);
+        recorder().arraysReleased();
+    }
+
+    /** As in Nd4jWorkspace.alloc: a circular workspace whose cycle outgrew its share sets arrays apart. */
+    private boolean willPin(long bytes) {
+        boolean outgrown = workspaceConfiguration.getPolicyReset() == ResetPolicy.ENDOFBUFFER_REACHED
+                && initialBlockSize.get() > 0
+                && bytes + cycleAllocations.get() > initialBlockSize.get();
+        return outgrown || trimmedMode.get();
+    }
+
+    private ScopeRecorder recorder() {
+        ScopeRecorder known = recorder;
+        if (known == null) {
+            known = new ScopeRecorder(
+                    MemoryHooks.recording(), this, MemorySpace.HOST, getWorkspaceType() == Type.CIRCULAR);
+            recorder = known;
+        }
+        return known;
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.nd4j;
+
+import io.memopt.allocator.event.MemorySpace;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.jita.workspace.CudaWorkspace;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
+import org.nd4j.linalg.api.memory.enums.MemoryKind;
+import org.nd4j.linalg.api.memory.enums.ResetPolicy;
+import org.nd4j.linalg.api.memory.pointers.PagedPointer;
+
+/**
+ * ND4J's workspace for device memory, which also tells a {@link ScopeRecorder} what it does. Loaded only when
+ * nd4j-cuda is there. Arrays are counted once, in device memory; the host mirror counts as a pinned block.
+ */
+class TrackingCudaWorkspace extends CudaWorkspace {
+    /** Made by the first call, which may come from the superclass constructor: no initialiser here may reset it. */
+    private @Nullable ScopeRecorder recorder;
+
+    TrackingCudaWorkspace(WorkspaceConfiguration configuration) {
+        super(configuration);
+    }
+
+    TrackingCudaWorkspace(WorkspaceConfiguration configuration, String id) {
+        super(configuration, id);
+    }
+
+    TrackingCudaWorkspace(WorkspaceConfiguration configuration, String id, Integer device) {
+        super(configuration, id, device);
+    }
+
+    @Override
+    protected void init() {
+        recorder().initialising(super::init);
+    }
+
+    @Override
+    public @Nullable PagedPointer alloc(long bytes, MemoryKind kind, DataType type, boolean initialize) {
+        ScopeRecorder scope = recorder();
+        boolean outermost = scope.beginArray(willPin(bytes));
+        int separate = externalAllocations.size() + pinnedAllocations.size();
+        try {
+            @Nullable PagedPointer pointer = super.alloc(bytes, kind, type, initialize);
+            boolean inside = externalAllocations.size() + pinnedAllocations.size() == separate;
+            if (outermost && inside && kind == MemoryKind.DEVICE) {
+                // Null where the configuration asks for host memory only.
+                scope.array(pointer == null ? 0 : pointer.address(), bytes);
+            }
+            return pointer;
+        } finally {
+            if (outermost) {
+                scope.endArray();
+            }
+        }
+    }
+
+    @Override
+    public MemoryWorkspace notifyScopeEntered() {
+        long generation = generationId.get();
+        MemoryWorkspace entered = super.notifyScopeEntered();
+        if (generationId.get() != generation) {
+            recorder().entered(getId());
+        }
+        return entered;
+    }
+
+    @Override
+    public void close() {
+        long cycles = cyclesCount.get();
+        super.close();
+        if (cyclesCount.get() != cycles) {
+            recorder().closed(getId());
+        }
+    }
+
+    @Override
+    public void reset() {
+        super.reset();
+        recorder().arraysReleased();
+    }
+
+    @Override
+    public synchronized void destroyWorkspace(boolean extended) {
+        super.destroyWorkspace(extended);
+        recorder().arraysReleased();
+    }
+
+    /** As in Nd4jWorkspace.alloc: a circular workspace whose cycle outgrew its share sets arrays apart. */
+    private boolean willPin(long bytes) {
+        boolean outgrown = workspaceConfiguration.getPolicyReset() == ResetPolicy.ENDOFBUFFER_REACHED
+                && initialBlockSize.get() > 0
+                && bytes + cycleAllocations.get() > initialBlockSize.get();
+        return outgrown || trimmedMode.get();
+    }
+
+    private ScopeRecorder recorder() {
+        ScopeRecorder known = recorder;
+        if (known == null) {
+            known = new ScopeRecorder(
+                    MemoryHooks.recording(), this, MemorySpace.DEVICE, getWorkspaceType() == Type.CIRCULAR);
+            recorder = known;
+        }
+        return known;
+    }
+}
