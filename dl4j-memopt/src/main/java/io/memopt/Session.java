@@ -46,7 +46,7 @@ final class Session {
     private final MemoryLedger ledger;
     private final GarbageCollectionWatch collections;
     private final TrainingTimers timers = new TrainingTimers();
-    private final RunTimes times = new RunTimes(RecorderCost.measureNanos());
+    private final RunTimes times = new RunTimes(RecorderCost::nanosPerEventNow);
     private final MemoptMetrics metrics;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
     private final Map<String, Integer> handles = new HashMap<>();

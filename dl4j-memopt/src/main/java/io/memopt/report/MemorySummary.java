@@ -102,6 +102,7 @@ public record MemorySummary(
     /**
      * Detached arrays of one origin that are still held.
      *
+     * @param layer their layer, or how many layers they are of
      * @param site code that made them, {@code ""} when they were too small to look
      * @param heldByViewBytes part of the bytes whose arrays have live views: each view keeps its whole array
      * @param oldestSeconds age of the oldest
