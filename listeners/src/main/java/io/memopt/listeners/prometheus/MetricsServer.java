@@ -147,7 +147,7 @@ public final class MetricsServer implements AutoCloseable {
             String message = "Metrics endpoint not started: cannot listen on host=" + host + ", port=" + port + " ("
                     + e.getMessage()
                     + "). Choose another port, or 0 for any free one; if an earlier run still holds it,"
-                    + " stop that run. Training goes on without the endpoint if this is caught.";
+                    + " stop that run.";
             throw new MetricsServerException(message, port, e);
         }
     }
