@@ -29,7 +29,7 @@ import java.util.TreeMap;
  * @param garbage detached arrays that only {@code close()} or the Java garbage collector will free, largest first
  * @param attributedShare share of all allocated bytes that carry an owner, layer or category
  * @param residentBytes resident size of the process, absent where the system does not tell
- * @param unattributedBytes resident bytes that neither the JVM nor the ledger accounts for; a lower bound
+ * @param unattributedBytes resident bytes that neither the JVM nor the ledger accounts for; an estimate
  * @param overheadShare estimated share of wall time spent recording
  * @param events events recorded
  * @param notes what stands out, and what to do about it
