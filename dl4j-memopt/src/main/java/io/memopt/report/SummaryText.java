@@ -38,6 +38,7 @@ final class SummaryText {
         workspaces();
         threads();
         garbage();
+        operations();
         notes();
         return out.toString();
     }
@@ -155,6 +156,19 @@ final class SummaryText {
                                 : ", " + (row.layer().endsWith(" layers") ? "" : "layer ") + row.layer(),
                         row.bytesPerPass() == 0 ? "" : ", " + ByteSize.scaled(row.bytesPerPass()) + " per pass",
                         row.site().isEmpty() ? "" : ", made by " + row.site()));
+    }
+
+    private void operations() {
+        table(
+                "Native memory of operations (growth of the resident size during one call)",
+                summary.operations(),
+                TOP_ROWS,
+                row -> String.format(
+                        Locale.ROOT,
+                        "%-34s %s MiB   %d calls",
+                        cut(row.operation(), 34),
+                        mib(row.peakBytes()),
+                        row.calls()));
     }
 
     private void notes() {
