@@ -4,6 +4,7 @@ package io.memopt;
 
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.nd4j.HookException;
+import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.recording.TraceOptions;
 import io.memopt.allocator.recording.TraceWriter;
