@@ -16,7 +16,6 @@ import java.util.List;
 @AnalyzeClasses(packages = "io.memopt.listeners", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
     private static final String EVENT = "io.memopt.allocator.event..";
-    private static final String POOL = "io.memopt.allocator.pool..";
     private static final String RECORDING = "io.memopt.allocator.recording..";
     private static final String TRAINING = "io.memopt.listeners.training..";
     private static final String METRICS = "io.memopt.listeners.metrics..";
@@ -43,7 +42,7 @@ class ArchitectureTest {
     static final ArchRule training = onlyImports(TRAINING, EVENT, RECORDING, DL4J, ND4J_LIBRARY);
 
     @ArchTest
-    static final ArchRule metrics = onlyImports(METRICS, EVENT, POOL, MICROMETER);
+    static final ArchRule metrics = onlyImports(METRICS, EVENT, RECORDING, MICROMETER);
 
     @ArchTest
     static final ArchRule prometheus = onlyImports(PROMETHEUS, METRICS, MICROMETER, PROMETHEUS_CLIENT);

@@ -45,6 +45,15 @@ public final class MemoryLedger {
     private static final int SPACES = MemorySpace.values().length;
     private static final int KINDS = AllocationKind.values().length;
     private static final Category[] CATEGORIES = Category.values();
+    /** Names of workspaces with flows of their own; a program that makes up names shares the rest. */
+    private static final int MAX_WORKSPACE_NAMES = 4096;
+    /** Entry, boxed key, {@link LiveAllocation}; estimated from object layouts with compressed references. */
+    private static final long LIVE_BYTES = 200;
+
+    private static final long OWNER_BYTES = 512;
+    private static final long WORKSPACE_BYTES = 1024;
+    /** One reference in the owner table, {@code SPACES} in {@code byOwner}, a reference and a count in the sites. */
+    private static final long SLOT_BYTES = 4L * (1 + SPACES + 2);
 
     private final OwnerTable owners;
     private final WorkspaceTable workspaces;
@@ -64,6 +73,8 @@ public final class MemoryLedger {
     private final PeakMarker inUsePeak = new PeakMarker();
     private final PeakMarker reservedPeak = new PeakMarker();
     private final FlowCounters flows = new FlowCounters();
+    private final ConcurrentHashMap<String, WorkspaceFlows> flowsByWorkspace = new ConcurrentHashMap<>();
+    private final PeakWindows windows;
     private final LongAdder events = new LongAdder();
     private final CopyOnWriteArrayList<EventSink> sinks = new CopyOnWriteArrayList<>();
 
@@ -80,6 +91,7 @@ public final class MemoryLedger {
         this.detachedOwners = new OwnerCache(owners, "", rule);
         this.byOwner = new AtomicReferenceArray<>(owners.capacity() * SPACES);
         this.sites = new AllocationSites(owners.capacity());
+        this.windows = new PeakWindows(inUse, reserved, owners, byOwner, accounts);
     }
 
     public OwnerTable owners() {
@@ -105,8 +117,8 @@ public final class MemoryLedger {
     /** Opens the books of a workspace instance that {@code thread} created. */
     public WorkspaceAccount openAccount(String name, Thread thread, boolean circular) {
         int id = workspaces.add(name, thread, circular);
-        WorkspaceAccount account =
-                new WorkspaceAccount(id, name, thread, circular, new OwnerCache(owners, name, rule), System.nanoTime());
+        WorkspaceAccount account = new WorkspaceAccount(
+                id, name, thread, circular, new OwnerCache(owners, name, rule), flowsOf(name), System.nanoTime());
         accounts.put(id, account);
         return account;
     }
@@ -380,14 +392,9 @@ public final class MemoryLedger {
         return inUseByCategory[category.ordinal()].get();
     }
 
-    /** Largest {@link #inUseBytes(MemorySpace)} since the last call; for one metrics reader. */
-    public long takeInUseWindowPeak(MemorySpace space) {
-        return inUse[space.ordinal()].takeWindow();
-    }
-
-    /** Largest {@link #reservedBytes(MemorySpace)} since the last call; for one metrics reader. */
-    public long takeReservedWindowPeak(MemorySpace space) {
-        return reserved[space.ordinal()].takeWindow();
+    /** A new reader of "largest since I last asked"; see {@link PeakWindow}. */
+    public PeakWindow openPeakWindow() {
+        return windows.open();
     }
 
     /** When the arrays of one space filled the most. */
@@ -421,12 +428,6 @@ public final class MemoryLedger {
         return all;
     }
 
-    /** Most bytes of {@code owner} since the last call; for one metrics reader. */
-    public long takeWindowPeak(Owner owner, MemorySpace space) {
-        OwnerAccount account = byOwner.get(owners.idOf(owner) * SPACES + space.ordinal());
-        return account == null ? 0 : account.inUse.takeWindow();
-    }
-
     /** Workspace instances that still exist, dead threads' ones until collected. */
     public Collection<WorkspaceAccount> accounts() {
         return List.copyOf(accounts.values());
@@ -444,6 +445,19 @@ public final class MemoryLedger {
     /** Flows since the start. */
     public FlowCounters flows() {
         return flows;
+    }
+
+    /** What happened in the workspaces of each name since the start, closed instances included. */
+    public Map<String, WorkspaceFlows> workspaceFlows() {
+        return Map.copyOf(flowsByWorkspace);
+    }
+
+    /** Java heap that the books themselves take, estimated from the number of their entries. */
+    public long memoryBytes() {
+        return LIVE_BYTES * (live.size() + views.size())
+                + OWNER_BYTES * owners.size()
+                + WORKSPACE_BYTES * accounts.size()
+                + SLOT_BYTES * owners.capacity();
     }
 
     /** Events handed to sinks and books so far. */
@@ -531,6 +545,13 @@ public final class MemoryLedger {
             account = byOwner.compareAndSet(index, null, fresh) ? fresh : byOwner.get(index);
         }
         return account == null ? new OwnerAccount() : account;
+    }
+
+    private WorkspaceFlows flowsOf(String workspace) {
+        String name = flowsByWorkspace.size() < MAX_WORKSPACE_NAMES || flowsByWorkspace.containsKey(workspace)
+                ? workspace
+                : WorkspaceFlows.SHARED;
+        return flowsByWorkspace.computeIfAbsent(name, n -> new WorkspaceFlows());
     }
 
     private void mark(PeakMarker peak, long bytes, int owner, ThreadContext context, long now) {

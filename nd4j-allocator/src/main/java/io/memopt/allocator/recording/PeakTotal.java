@@ -5,7 +5,7 @@ package io.memopt.allocator.recording;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A sum that knows its largest value since the start and since a metrics reader last asked.
+ * A sum that knows its largest value since the start and since {@link PeakWindows} last asked.
  *
  * <p>Threading: lock-free. With racing adders a peak may miss by what was in flight, never by more.
  */
@@ -36,7 +36,10 @@ final class PeakTotal {
     }
 
     long takeWindow() {
-        return window.getAndSet(sum.get());
+        long taken = window.getAndSet(sum.get());
+        // What was added between the two calls above is still there but was cut off the new window.
+        window.accumulateAndGet(sum.get(), Math::max);
+        return taken;
     }
 
     private boolean raise(long now) {

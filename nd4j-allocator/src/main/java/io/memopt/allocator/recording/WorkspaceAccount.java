@@ -21,6 +21,7 @@ public final class WorkspaceAccount {
     private final String threadName;
     private final boolean circular;
     private final OwnerCache owners;
+    private final WorkspaceFlows flows;
 
     private int[] cycleOwners = new int[8];
     private long[] cycleBytes = new long[8];
@@ -29,6 +30,7 @@ public final class WorkspaceAccount {
     private long cycleTotalBytes;
     private volatile long lastCycleBytes;
     private volatile long maxCycleBytes;
+    private volatile long lastCycleFilledBytes;
     private volatile long lastEnteredNanos;
     private volatile long generation;
     private final AtomicLongArray reserved = new AtomicLongArray(MemorySpace.values().length);
@@ -37,13 +39,15 @@ public final class WorkspaceAccount {
     private final AtomicLong spilledBytes = new AtomicLong();
     private final AtomicLong blockAllocations = new AtomicLong();
 
-    WorkspaceAccount(int id, String name, Thread thread, boolean circular, OwnerCache owners, long now) {
+    WorkspaceAccount(
+            int id, String name, Thread thread, boolean circular, OwnerCache owners, WorkspaceFlows flows, long now) {
         this.id = id;
         this.name = name;
         this.threadId = thread.getId();
         this.threadName = thread.getName();
         this.circular = circular;
         this.owners = owners;
+        this.flows = flows;
         this.lastEnteredNanos = now;
     }
 
@@ -114,8 +118,13 @@ public final class WorkspaceAccount {
         return generation;
     }
 
-    /** Most bytes that arrays filled in the block since the last call; for one metrics reader. */
-    public long takeWindowUsedBytes() {
+    /** Bytes of the block that arrays filled at the fullest moment of the last full cycle; spilled arrays are no part. */
+    public long lastCycleFilledBytes() {
+        return lastCycleFilledBytes;
+    }
+
+    /** Most bytes that arrays filled in the block since the last call; for {@link PeakWindows} alone. */
+    synchronized long takeWindowUsedBytes() {
         return windowUsedBytes.getAndSet(arrayBytes);
     }
 
@@ -143,13 +152,14 @@ public final class WorkspaceAccount {
     synchronized void spilled(long bytes) {
         spills.incrementAndGet();
         spilledBytes.addAndGet(bytes);
+        flows.spilled(bytes);
         cycleTotalBytes += bytes;
     }
 
     void blockAllocated(MemorySpace space, long bytes) {
         reserved.addAndGet(space.ordinal(), bytes);
-        if (space != MemorySpace.PINNED) {
-            blockAllocations.incrementAndGet();
+        if (space != MemorySpace.PINNED && blockAllocations.incrementAndGet() > 1) {
+            flows.resized();
         }
     }
 
@@ -167,6 +177,7 @@ public final class WorkspaceAccount {
         arrayBytes = 0;
         if (cycleTotalBytes > 0) {
             lastCycleBytes = cycleTotalBytes;
+            lastCycleFilledBytes = sum;
             maxCycleBytes = Math.max(maxCycleBytes, cycleTotalBytes);
             cycleTotalBytes = 0;
         }

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.listeners.metrics;
+
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Every meter of this project: name, base unit, type and description. Prometheus registries make
+ * {@code memopt_live_bytes} of {@code memopt.live} and append {@code _total} or {@code _seconds}; where two meters would
+ * share a name, the unit is part of it.
+ */
+public enum Metric {
+    LIVE(
+            "memopt.live",
+            "bytes",
+            Type.LEVEL,
+            "Bytes in use now: arrays in workspace blocks, detached arrays and spills; exact"),
+    LIVE_PEAK("memopt.live.peak", "bytes", Type.PEAK, "Largest sum of live bytes since the previous scrape"),
+    RESERVED("memopt.reserved", "bytes", Type.LEVEL, "Bytes held from the operating system or driver now"),
+    RESERVED_PEAK(
+            "memopt.reserved.peak", "bytes", Type.PEAK, "Largest sum of reserved bytes since the previous scrape"),
+    WASTED(
+            "memopt.wasted",
+            "bytes",
+            Type.LEVEL,
+            "Bytes of workspace blocks that no array used at the fullest moment of the last cycle"),
+    WORKSPACE_RESERVED(
+            "memopt.workspace.reserved", "bytes", Type.LEVEL, "Block size of a workspace, summed over threads"),
+    WORKSPACE_USED(
+            "memopt.workspace.used",
+            "bytes",
+            Type.PEAK,
+            "Largest use of a workspace block in a cycle since the previous scrape, summed over threads"),
+    WORKSPACE_SPILLED(
+            "memopt.workspace.spilled", "bytes", Type.FLOW, "Bytes of allocations that did not fit their workspace"),
+    WORKSPACE_SPILLS(
+            "memopt.workspace.spills", null, Type.FLOW, "Number of allocations that did not fit their workspace"),
+    WORKSPACE_RESIZES(
+            "memopt.workspace.resizes", null, Type.FLOW, "Times that a workspace block was allocated after the first"),
+    THREAD_WORKSPACE("memopt.thread.workspace", "bytes", Type.LEVEL, "Workspace block bytes that a thread holds"),
+    THREAD_IDLE(
+            "memopt.thread.idle", "seconds", Type.LEVEL, "Time since the thread last entered one of its workspaces"),
+    LAYER_PEAK(
+            "memopt.layer.peak",
+            "bytes",
+            Type.PEAK,
+            "Most bytes of a layer in a phase since the previous scrape; peaks of its categories are added, so an upper bound"),
+    GC_OWNED(
+            "memopt.gc.owned",
+            "bytes",
+            Type.LEVEL,
+            "Detached bytes that no network holds: only close() or the Java garbage collector frees them"),
+    GC_FORCED("memopt.gc.forced", "seconds", Type.TIMER, "Garbage collections forced by System.gc()"),
+    ALLOCATIONS("memopt.allocations", null, Type.FLOW, "Number of allocations that hold memory of their own"),
+    ALLOCATED("memopt.allocated", "bytes", Type.FLOW, "Bytes obtained from the operating system or driver"),
+    FREED("memopt.freed", "bytes", Type.FLOW, "Bytes given back to the operating system or driver"),
+    ALLOCATION_FAILURES(
+            "memopt.allocation.failures", null, Type.FLOW, "Allocations refused by the operating system or driver"),
+    TRANSFER("memopt.transfer", "bytes", Type.FLOW, "Bytes copied between memory spaces"),
+    TRANSFER_SECONDS("memopt.transfer.seconds", "seconds", Type.FLOW, "Time that callers spent in copies"),
+    ITERATION_SECONDS("memopt.iteration.seconds", "seconds", Type.TIMER, "Duration of training iterations"),
+    PHASE("memopt.phase", "seconds", Type.TIMER, "Time in the phases of training and inference"),
+    ITERATION("memopt.iteration", null, Type.LEVEL, "Number of the last finished iteration"),
+    EPOCH("memopt.epoch", null, Type.LEVEL, "Number of the current epoch"),
+    PROCESS_RESIDENT(
+            "memopt.process.resident", "bytes", Type.LEVEL, "Physical memory that the process occupies (VmRSS)"),
+    JVM_COMMITTED("memopt.jvm.committed", "bytes", Type.LEVEL, "Memory committed by the JVM; not all need be resident"),
+    UNATTRIBUTED(
+            "memopt.unattributed",
+            "bytes",
+            Type.LEVEL,
+            "Resident bytes beyond the committed JVM memory, direct buffers and known off-heap memory; a lower bound"),
+    LIMIT("memopt.limit", "bytes", Type.LEVEL, "Memory limits in force"),
+    RECORDER_EVENTS("memopt.recorder.events", null, Type.FLOW, "Memory events recorded"),
+    RECORDER_LOST_EVENTS("memopt.recorder.lost.events", null, Type.FLOW, "Memory events that the trace file lost"),
+    RECORDER_OVERHEAD(
+            "memopt.recorder.overhead.seconds",
+            "seconds",
+            Type.FLOW,
+            "Estimated time spent recording: events times the cost of one, measured at start"),
+    RECORDER_MEMORY("memopt.recorder.memory", "bytes", Type.LEVEL, "Estimated memory held by the recorder itself"),
+    NETWORKS("memopt.networks", null, Type.LEVEL, "Attached networks"),
+    LEAKED_PREFETCHERS(
+            "memopt.leaked.prefetchers", null, Type.LEVEL, "Prefetch threads whose iterator nobody reads any more");
+
+    /** What a meter measures. */
+    public enum Type {
+        /** A gauge of what is now. */
+        LEVEL,
+        /** A gauge of the largest level since the previous scrape. */
+        PEAK,
+        /** A monotonic counter. */
+        FLOW,
+        TIMER
+    }
+
+    private final String meterName;
+    private final Optional<String> baseUnit;
+    private final Type type;
+    private final String description;
+
+    Metric(String meterName, @Nullable String baseUnit, Type type, String description) {
+        this.meterName = meterName;
+        this.baseUnit = Optional.ofNullable(baseUnit);
+        this.type = type;
+        this.description = description;
+    }
+
+    /** Name in Micrometer's dotted form. */
+    public String meterName() {
+        return meterName;
+    }
+
+    /** {@code bytes} or {@code seconds}; empty for plain numbers. */
+    public Optional<String> baseUnit() {
+        return baseUnit;
+    }
+
+    public Type type() {
+        return type;
+    }
+
+    public String description() {
+        return description;
+    }
+}

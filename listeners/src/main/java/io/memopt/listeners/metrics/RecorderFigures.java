@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.listeners.metrics;
+
+/** What the ledger does not know about recording. Methods must be quick and must not throw; called for each scrape. */
+public interface RecorderFigures {
+
+    /** Nothing to tell. */
+    RecorderFigures NONE = new RecorderFigures() {};
+
+    /** Events that the trace file lost so far; never decreases. */
+    default long lostEvents() {
+        return 0;
+    }
+
+    /** Memory held for recording beyond the books, e.g. ring buffers. */
+    default long memoryBytes() {
+        return 0;
+    }
+
+    /** Prefetch threads whose iterator nobody reads any more. */
+    default int leakedPrefetchers() {
+        return 0;
+    }
+}

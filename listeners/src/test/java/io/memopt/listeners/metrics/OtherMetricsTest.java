@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.listeners.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.memopt.allocator.recording.MemoryLimits;
+import io.memopt.allocator.recording.ProcessMemory;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+/** {@link ProcessMetrics} and {@link RecorderMetrics}. */
+class OtherMetricsTest {
+    private static final OptionalLong NONE = OptionalLong.empty();
+
+    private final Driver driver = new Driver();
+    private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+
+    @Test
+    void process_whereFiguresAreAbsent_hasNoSuchMeters() {
+        new ProcessMetrics(
+                        driver.ledger,
+                        () -> new ProcessMemory(NONE, 10, 20, 0, 0),
+                        () -> new MemoryLimits(NONE, NONE, OptionalLong.of(7), NONE, NONE))
+                .bindTo(registry);
+
+        assertThat(registry.find("memopt.process.resident").meters()).isEmpty();
+        assertThat(registry.find("memopt.unattributed").meters()).isEmpty();
+        assertThat(registry.find("memopt.limit").gauges())
+                .singleElement()
+                .satisfies(gauge -> assertThat(gauge.getId().getTag("limit")).isEqualTo("heap"));
+        assertThat(registry.get("memopt.jvm.committed")
+                        .tag("area", "nonheap")
+                        .gauge()
+                        .value())
+                .isEqualTo(20);
+    }
+
+    @Test
+    void process_subtractsWhatTheBooksKnow() {
+        driver.ledger.allocated(Driver.HOST, 1, 1, 300, 300);
+        new ProcessMetrics(
+                        driver.ledger,
+                        () -> new ProcessMemory(OptionalLong.of(1000), 100, 50, 25, 0),
+                        MemoryLimits::current)
+                .bindTo(registry);
+
+        assertThat(registry.get("memopt.unattributed").gauge().value()).isEqualTo(525);
+    }
+
+    @Test
+    void recorder_estimatesItsOverhead_fromEventsAndMeasuredCost() {
+        RecorderMetrics metrics = new RecorderMetrics(driver.ledger, new RecorderFigures() {
+            @Override
+            public long lostEvents() {
+                return 3;
+            }
+
+            @Override
+            public long memoryBytes() {
+                return 1 << 20;
+            }
+
+            @Override
+            public int leakedPrefetchers() {
+                return 2;
+            }
+        });
+        driver.everything("net");
+        metrics.bindTo(registry);
+
+        assertThat(metrics.nanosPerEvent()).isBetween(1.0, 100_000.0);
+        assertThat(registry.get("memopt.recorder.overhead.seconds")
+                        .functionCounter()
+                        .count())
+                .isEqualTo(driver.ledger.events() * metrics.nanosPerEvent() * 1e-9);
+        assertThat(registry.get("memopt.recorder.lost.events").functionCounter().count())
+                .isEqualTo(3);
+        assertThat(registry.get("memopt.recorder.memory").gauge().value()).isGreaterThan(1 << 20);
+        assertThat(registry.get("memopt.leaked.prefetchers").gauge().value()).isEqualTo(2);
+    }
+}
