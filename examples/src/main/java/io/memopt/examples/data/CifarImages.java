@@ -21,8 +21,8 @@ import java.util.List;
 public final class CifarImages {
     private static final int RECORD = 1 + ImageSet.BYTES;
 
-    private static final List<String> CLASSES = List.of(
-            "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck");
+    private static final List<String> CLASSES =
+            List.of("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck");
 
     private CifarImages() {}
 

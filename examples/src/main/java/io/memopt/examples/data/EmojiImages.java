@@ -41,8 +41,8 @@ public final class EmojiImages {
         if (sheet == null) {
             throw new IOException("emoji/sheet.png is not an image that this Java can read");
         }
-        try (BufferedReader index = new BufferedReader(
-                new InputStreamReader(Resources.open("emoji/index.csv"), StandardCharsets.UTF_8))) {
+        try (BufferedReader index =
+                new BufferedReader(new InputStreamReader(Resources.open("emoji/index.csv"), StandardCharsets.UTF_8))) {
             List<ImageSet.Image> images = new ArrayList<>();
             index.readLine(); // the heading
             for (String line = index.readLine(); line != null; line = index.readLine()) {
@@ -56,7 +56,8 @@ public final class EmojiImages {
         List<String> fields = List.of(line.split(",", 3));
         int label = fields.size() == 3 ? CLASSES.indexOf(fields.get(1)) : -1;
         if (label < 0) {
-            throw new IOException("emoji/index.csv: \"" + line + "\" is not cell,class,name with a class of " + CLASSES);
+            throw new IOException(
+                    "emoji/index.csv: \"" + line + "\" is not cell,class,name with a class of " + CLASSES);
         }
         int cell;
         try {
@@ -70,7 +71,8 @@ public final class EmojiImages {
             throw new IOException("emoji/index.csv: cell " + cell + " lies outside the sheet of " + sheet.getWidth()
                     + "x" + sheet.getHeight() + " pixels");
         }
-        return new ImageSet.Image(planes(sheet.getRGB(x, y, ImageSet.SIDE, ImageSet.SIDE, null, 0, ImageSet.SIDE)), label);
+        return new ImageSet.Image(
+                planes(sheet.getRGB(x, y, ImageSet.SIDE, ImageSet.SIDE, null, 0, ImageSet.SIDE)), label);
     }
 
     private static byte[] planes(int[] rgb) {

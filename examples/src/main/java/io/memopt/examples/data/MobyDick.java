@@ -16,7 +16,8 @@ public final class MobyDick {
     private static final int MIN_LENGTH = 12;
 
     private static final Map<String, String> ASCII = Map.of(
-            "\u2018", "'", "\u2019", "'", "\u201c", "\"", "\u201d", "\"", "\u2014", "--", "\u00e9", "e", "\u00e6", "ae");
+            "\u2018", "'", "\u2019", "'", "\u201c", "\"", "\u201d", "\"", "\u2014", "--", "\u00e9", "e", "\u00e6",
+            "ae");
 
     private MobyDick() {}
 
@@ -36,7 +37,9 @@ public final class MobyDick {
         List<String> sentences = new ArrayList<>();
         for (String paragraph : text.split("\\n\\s*\\n", -1)) {
             for (String sentence : paragraph.split("(?<=[.!?]['\"]?)\\s+", -1)) {
-                String clean = sentence.replaceAll("\\s+", " ").replaceAll("[^\\x20-\\x7e]", "").strip();
+                String clean = sentence.replaceAll("\\s+", " ")
+                        .replaceAll("[^\\x20-\\x7e]", "")
+                        .strip();
                 if (clean.length() >= MIN_LENGTH && clean.length() <= maxLength && !clean.startsWith("CHAPTER")) {
                     sentences.add(clean);
                 }

@@ -66,7 +66,8 @@ public final class SentenceBatches extends Batches {
     @Override
     DataSet make(int index) {
         int[] group = groups[index];
-        int steps = Arrays.stream(group).map(i -> sentences.get(i).length()).max().orElseThrow() + 1;
+        int steps =
+                Arrays.stream(group).map(i -> sentences.get(i).length()).max().orElseThrow() + 1;
         int[] shape = {group.length, alphabet.length(), steps};
         float[] features = new float[group.length * alphabet.length() * steps];
         float[] labels = new float[features.length];
@@ -80,8 +81,7 @@ public final class SentenceBatches extends Batches {
             }
         }
         INDArray masks = Nd4j.create(mask, new int[] {group.length, steps}, 'c');
-        return new DataSet(
-                Nd4j.create(features, shape, 'c'), Nd4j.create(labels, shape, 'c'), masks, masks.dup());
+        return new DataSet(Nd4j.create(features, shape, 'c'), Nd4j.create(labels, shape, 'c'), masks, masks.dup());
     }
 
     /** Sentences sorted by length and cut into full batches; the longest remainder is left out. */
