@@ -79,11 +79,12 @@ public final class ResidualGraph implements Callable<Integer> {
                 .graphBuilder()
                 .addInputs("image")
                 .setInputTypes(InputType.convolutional(ImageSet.SIDE, ImageSet.SIDE, ImageSet.CHANNELS));
-        String last = convolution(builder, "stem", "image", 3, 16, 1);
+        String last = convolution(builder, "stem", "image", 3, 16, 2);
         last = relu(builder, "stem-relu", last);
         last = block(builder, "block1", last, 16, 1);
         last = block(builder, "block2", last, 32, 2);
-        last = block(builder, "block3", last, 64, 2);
+        last = block(builder, "block3", last, 32, 1);
+        last = block(builder, "block4", last, 64, 2);
         builder.addLayer("average", new GlobalPoolingLayer.Builder(PoolingType.AVG).build(), last)
                 .addLayer(
                         "out",
