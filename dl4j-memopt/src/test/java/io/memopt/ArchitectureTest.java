@@ -29,6 +29,7 @@ class ArchitectureTest {
     private static final String CLI = "io.memopt.cli..";
     private static final String DL4J = "org.deeplearning4j..";
     private static final String ND4J_LIBRARY = "org.nd4j..";
+    private static final String GSON = "com.google.gson..";
     private static final String MICROMETER = "io.micrometer..";
 
     /** Allowed everywhere; the empty name is the package of primitives and their arrays. */
@@ -55,7 +56,7 @@ class ArchitectureTest {
     static final ArchRule verify = onlyImports(VERIFY, ANALYSIS, STRATEGY, ALLOCATOR, DL4J, ND4J_LIBRARY);
 
     @ArchTest
-    static final ArchRule report = onlyImports(REPORT, ANALYSIS, STRATEGY, OOM, VERIFY, EVENT, PLAN, RECORDING);
+    static final ArchRule report = onlyImports(REPORT, ANALYSIS, STRATEGY, OOM, VERIFY, EVENT, PLAN, RECORDING, GSON);
 
     @ArchTest
     static final ArchRule cli =

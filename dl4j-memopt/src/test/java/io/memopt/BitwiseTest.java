@@ -57,7 +57,7 @@ class BitwiseTest {
         MemOpt memopt = attach ? MemOpt.attach(model) : null;
         double[] scores = new double[ITERATIONS];
         for (int i = 0; i < ITERATIONS; i++) {
-            Networks.fit(model, family.data(8, i));
+            Networks.fit(model, family.data(4, i));
             scores[i] = model.score();
         }
         Outcome outcome = new Outcome(scores, bits(model.params()), bits(updaterState(model)));

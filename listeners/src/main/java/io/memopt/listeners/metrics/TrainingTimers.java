@@ -3,6 +3,7 @@
 package io.memopt.listeners.metrics;
 
 import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.event.TrainingObserver;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
@@ -28,7 +29,7 @@ import java.util.function.LongSupplier;
  *
  * <p>Threading: any thread; about a microsecond a report.
  */
-public final class TrainingTimers extends PassBinder implements TrainingFigures {
+public final class TrainingTimers extends PassBinder implements TrainingFigures, TrainingObserver {
     /** Networks with a label of their own. */
     public static final int MAX_NETWORKS = 16;
 
@@ -77,6 +78,7 @@ public final class TrainingTimers extends PassBinder implements TrainingFigures 
     // ---- what the training listener reports
 
     /** A network exists, though it may not have trained yet. */
+    @Override
     public synchronized void networkAttached(String network) {
         stateOf(network);
     }
@@ -88,6 +90,7 @@ public final class TrainingTimers extends PassBinder implements TrainingFigures 
      * @param epoch the epoch that it belongs to
      * @param nanos its duration; a negative one counts as 0
      */
+    @Override
     public void iterationEnded(String network, long iteration, long epoch, long nanos) {
         long duration = Math.max(0, nanos);
         synchronized (reports) {
@@ -105,6 +108,7 @@ public final class TrainingTimers extends PassBinder implements TrainingFigures 
      *
      * @param nanos its duration; a negative one counts as 0
      */
+    @Override
     public void phaseEnded(String network, Phase phase, long nanos) {
         long duration = Math.max(0, nanos);
         synchronized (reports) {
@@ -117,6 +121,7 @@ public final class TrainingTimers extends PassBinder implements TrainingFigures 
     }
 
     /** The network is gone or no longer observed: its meters are removed. Unknown names are ignored. */
+    @Override
     public void networkRemoved(String network) {
         synchronized (reports) {
             if (forgotten(network)) {

@@ -4,6 +4,7 @@ package io.memopt.listeners.training;
 
 import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.ThreadContext;
 import java.util.ArrayList;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.listeners.training;
 
+import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.nd4j.Recording;
 import io.memopt.allocator.nd4j.ScopeObserver;
 import java.lang.ref.Cleaner;
@@ -36,6 +37,11 @@ public final class TrainingTracker implements ScopeObserver {
         recording.addObserver(this);
     }
 
+    /** What is being recorded. */
+    public Recording recording() {
+        return recording;
+    }
+
     /** Stops following threads; networks are forgotten. */
     public void close() {
         recording.removeObserver(this);
@@ -43,8 +49,10 @@ public final class TrainingTracker implements ScopeObserver {
     }
 
     /** {@code observer} hears of progress from now on. */
-    public void addObserver(TrainingObserver observer) {
-        observers.addIfAbsent(observer);
+    public synchronized void addObserver(TrainingObserver observer) {
+        if (observers.addIfAbsent(observer)) {
+            networks().forEach(observer::networkAttached);
+        }
     }
 
     public void removeObserver(TrainingObserver observer) {
@@ -157,6 +165,7 @@ public final class TrainingTracker implements ScopeObserver {
         }
         TrackedNetwork added = new TrackedNetwork(freeName(model), model, recording);
         networks.add(added);
+        observers.forEach(observer -> observer.networkAttached(added.name()));
         added.classifyFlatArrays();
         CLEANER.register(model, () -> forget(added));
         return added;

@@ -27,7 +27,7 @@ final class Driver {
     Driver(TrainingTimers timers) {
         this.timers = timers;
         // The context is one per thread, its owner number belongs to the ledger of the test before.
-        ThreadContext.current().owner(OwnerTable.UNKNOWN);
+        ThreadContext.current().owner(ledger.owners(), OwnerTable.UNKNOWN);
     }
 
     Driver() {
@@ -54,7 +54,7 @@ final class Driver {
     }
 
     void layer(String network, String layer, Phase phase, Runnable body) {
-        int before = ThreadContext.current().owner();
+        int before = ThreadContext.current().owner(ledger.owners());
         ledger.contextChanged(ledger.owners().idOf(new Owner(network, layer, phase, Category.OTHER, "")));
         body.run();
         ledger.contextChanged(before);

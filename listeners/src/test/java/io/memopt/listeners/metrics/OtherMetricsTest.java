@@ -70,11 +70,10 @@ class OtherMetricsTest {
         driver.everything("net");
         metrics.bindTo(registry);
 
-        assertThat(metrics.nanosPerEvent()).isBetween(1.0, 100_000.0);
         assertThat(registry.get("memopt.recorder.overhead.seconds")
                         .functionCounter()
                         .count())
-                .isEqualTo(driver.ledger.events() * metrics.nanosPerEvent() * 1e-9);
+                .isBetween(driver.ledger.events() * 1e-9, driver.ledger.events() * 1e-2);
         assertThat(registry.get("memopt.recorder.lost.events").functionCounter().count())
                 .isEqualTo(3);
         assertThat(registry.get("memopt.recorder.memory").gauge().value()).isGreaterThan(1 << 20);

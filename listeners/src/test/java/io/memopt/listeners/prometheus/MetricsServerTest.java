@@ -42,7 +42,7 @@ class MetricsServerTest {
 
     @BeforeEach
     void cleanContext() {
-        ThreadContext.current().owner(OwnerTable.UNKNOWN);
+        ThreadContext.current().owner(ledger.owners(), OwnerTable.UNKNOWN);
     }
 
     @AfterEach
@@ -106,6 +106,21 @@ class MetricsServerTest {
         assertThatThrownBy(() -> MetricsServer.start(List.of(metrics), "no.such.host.invalid", 0))
                 .isInstanceOf(MetricsServerException.class)
                 .hasMessageContaining("no.such.host.invalid");
+    }
+
+    @Test
+    void start_withCommonTagsFirst_putsThemOnEverySample() {
+        MeterBinder tags = registry -> registry.config().commonTags("job_id", "7");
+        try (MetricsServer server = MetricsServer.start(List.of(tags, metrics), 0)) {
+            timers.iterationEnded("net", 1, 0, 1000);
+            ledger.openAccount("WS", Thread.currentThread(), false);
+
+            assertThat(server.scrape().lines().filter(line -> !line.startsWith("#")))
+                    .isNotEmpty()
+                    .allMatch(line -> line.contains("job_id=\"7\""));
+            timers.networkRemoved("net");
+            assertThat(server.scrape()).doesNotContain("network=\"net\"");
+        }
     }
 
     @Test

@@ -81,7 +81,7 @@ public abstract class NativeOpsInterposer implements NativeOps {
     public @Nullable OpaqueDataBuffer dbCreateView(OpaqueDataBuffer parent, long bytes, long offset) {
         OpaqueDataBuffer view = target.dbCreateView(parent, bytes, offset);
         if (view != null && parent != null) {
-            ledger.viewCreated(parent.address(), view.address());
+            HookFailures.contain(() -> ledger.viewCreated(parent.address(), view.address()));
         }
         return view;
     }
@@ -129,7 +129,7 @@ public abstract class NativeOpsInterposer implements NativeOps {
     private @Nullable Pointer booked(MemorySpace space, long bytes, Native<Pointer> allocation) {
         Pointer pointer = attempt(space, bytes, allocation);
         if (pointer != null) {
-            ledger.allocated(space, pointer.address(), pointer.address(), bytes, bytes);
+            HookFailures.contain(() -> ledger.allocated(space, pointer.address(), pointer.address(), bytes, bytes));
         }
         return pointer;
     }
@@ -137,7 +137,8 @@ public abstract class NativeOpsInterposer implements NativeOps {
     private @Nullable OpaqueDataBuffer bookedBuffer(long elements, int width, Native<OpaqueDataBuffer> allocation) {
         OpaqueDataBuffer buffer = attempt(bufferSpace, elements * width, allocation);
         if (buffer != null) {
-            ledger.bufferAllocated(bufferSpace, buffer.address(), dataAddress(buffer), elements, width);
+            HookFailures.contain(
+                    () -> ledger.bufferAllocated(bufferSpace, buffer.address(), dataAddress(buffer), elements, width));
         }
         return buffer;
     }
@@ -148,11 +149,11 @@ public abstract class NativeOpsInterposer implements NativeOps {
         try {
             pointer = allocation.call();
         } catch (RuntimeException | OutOfMemoryError e) {
-            ledger.allocationFailed(space, bytes);
+            HookFailures.contain(() -> ledger.allocationFailed(space, bytes));
             throw e;
         }
         if (pointer == null || pointer.address() == 0) {
-            ledger.allocationFailed(space, bytes);
+            HookFailures.contain(() -> ledger.allocationFailed(space, bytes));
             return null;
         }
         return pointer;
@@ -166,21 +167,25 @@ public abstract class NativeOpsInterposer implements NativeOps {
 
     private void freed(@Nullable Pointer pointer) {
         if (pointer != null && pointer.address() != 0) {
-            ledger.freed(pointer.address());
+            HookFailures.contain(() -> ledger.freed(pointer.address()));
         }
     }
 
     private void expanded(OpaqueDataBuffer buffer, long elements) {
-        LiveAllocation known = ledger.find(buffer.address());
-        if (known != null) {
-            ledger.resized(buffer.address(), dataAddress(buffer), elements * known.elementBytes());
-        }
+        HookFailures.contain(() -> {
+            LiveAllocation known = ledger.find(buffer.address());
+            if (known != null) {
+                ledger.resized(buffer.address(), dataAddress(buffer), elements * known.elementBytes());
+            }
+        });
     }
 
     private void transferred(int kind, Pointer to, long bytes, long start) {
         TransferDirection[] directions = TransferDirection.values();
         if (kind >= 0 && kind < directions.length) {
-            ledger.transferred(directions[kind], to == null ? 0 : to.address(), bytes, System.nanoTime() - start);
+            long nanos = System.nanoTime() - start;
+            long address = to == null ? 0 : to.address();
+            HookFailures.contain(() -> ledger.transferred(directions[kind], address, bytes, nanos));
         }
     }
 

@@ -75,20 +75,22 @@ final class ScopeRecorder {
     /** An array of {@code bytes} was placed in the block at {@code address}. */
     void array(long address, long bytes) {
         long rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-        ledger.arrayAllocated(account, arraySpace, address, bytes, rounded);
+        HookFailures.contain(() -> ledger.arrayAllocated(account, arraySpace, address, bytes, rounded));
     }
 
     void entered(String name) {
-        ledger.scopeEntered(account, arraySpace);
-        observers.scopeEntered(name);
+        HookFailures.contain(() -> {
+            ledger.scopeEntered(account, arraySpace);
+            observers.scopeEntered(name);
+        });
     }
 
     void closed(String name) {
-        observers.scopeClosed(name);
+        HookFailures.contain(() -> observers.scopeClosed(name));
     }
 
     void arraysReleased() {
-        ledger.arraysReleased(account, arraySpace);
+        HookFailures.contain(() -> ledger.arraysReleased(account, arraySpace));
     }
 
     /** Holds no reference to the workspace: it runs once that is gone. */

@@ -37,7 +37,7 @@ public final class TrackingCpuWorkspaceManager extends CpuWorkspaceManager {
 
     @Override
     public MemoryWorkspace getWorkspaceForCurrentThread(WorkspaceConfiguration configuration, String id) {
-        MemoryHooks.recording().observers().configurationUsed(configuration, id);
+        HookFailures.contain(() -> MemoryHooks.recording().observers().configurationUsed(configuration, id));
         return super.getWorkspaceForCurrentThread(configuration, id);
     }
 

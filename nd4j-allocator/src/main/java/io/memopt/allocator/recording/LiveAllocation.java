@@ -20,7 +20,8 @@ public final class LiveAllocation {
     private final @Nullable WorkspaceAccount account;
     private final @Nullable String site;
     private final AtomicInteger views = new AtomicInteger();
-    private volatile int owner;
+    /** Owner number, or its complement once the allocation ended. */
+    private final AtomicInteger owner;
 
     LiveAllocation(
             AllocationKind kind,
@@ -40,7 +41,7 @@ public final class LiveAllocation {
         this.requestedBytes = requestedBytes;
         this.roundedBytes = roundedBytes;
         this.elementBytes = elementBytes;
-        this.owner = owner;
+        this.owner = new AtomicInteger(owner);
         this.timeNanos = timeNanos;
         this.iteration = iteration;
         this.account = account;
@@ -86,7 +87,8 @@ public final class LiveAllocation {
 
     /** Number in the owner table; changes when the ledger learns better. */
     public int owner() {
-        return owner;
+        int value = owner.get();
+        return value < 0 ? ~value : value;
     }
 
     /** The workspace that the bytes serve; null for detached arrays. */
@@ -112,7 +114,17 @@ public final class LiveAllocation {
         views.decrementAndGet();
     }
 
-    void owner(int newOwner) {
-        owner = newOwner;
+    /** Hands the bytes to another owner; false when {@code before} no longer has them or they ended. */
+    boolean move(int before, int after) {
+        return owner.compareAndSet(before, after);
+    }
+
+    /** Ends the allocation and returns its last owner: from then on {@link #move} fails. */
+    int end() {
+        return ~owner.updateAndGet(value -> value < 0 ? value : ~value);
+    }
+
+    boolean ended() {
+        return owner.get() < 0;
     }
 }

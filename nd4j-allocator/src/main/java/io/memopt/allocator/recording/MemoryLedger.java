@@ -166,7 +166,7 @@ public final class MemoryLedger {
                 now,
                 context,
                 owner,
-                account == null ? WorkspaceTable.NONE : account.id(),
+                idOf(account),
                 address,
                 requested,
                 rounded);
@@ -212,7 +212,7 @@ public final class MemoryLedger {
                 after.timeNanos(),
                 context,
                 after.owner(),
-                0,
+                idOf(after.account()),
                 after.address(),
                 bytes,
                 bytes);
@@ -235,8 +235,10 @@ public final class MemoryLedger {
             WorkspaceAccount account, MemorySpace space, long address, long requested, long rounded) {
         ThreadContext context = ThreadContext.current();
         int owner = account.ownerFor(context.owner(owners));
-        account.arrayAdded(owner, rounded);
+        account.arrayAdded(owner, space, rounded);
+        flows.allocated(AllocationKind.WORKSPACE_ARRAY, space, rounded);
         long now = System.nanoTime();
+        accountOf(owner, space).allocated(1, rounded);
         use(owner, space, rounded, context, now);
         emit(
                 EventCode.of(EventKind.ALLOCATE, AllocationKind.WORKSPACE_ARRAY, space),
@@ -249,9 +251,16 @@ public final class MemoryLedger {
                 rounded);
     }
 
-    /** All arrays inside the block ended at once. */
+    /**
+     * All arrays inside the block ended at once, in whatever space they lie.
+     *
+     * @param space where the block is
+     */
     public void arraysReleased(WorkspaceAccount account, MemorySpace space) {
-        long sum = account.releaseArrays((owner, bytes) -> unuse(owner, space, bytes));
+        long sum = account.releaseArrays((owner, arraySpace, bytes) -> {
+            flows.freed(AllocationKind.WORKSPACE_ARRAY, arraySpace, bytes);
+            unuse(owner, arraySpace, bytes);
+        });
         if (sum > 0) {
             ThreadContext context = ThreadContext.current();
             emit(
@@ -302,7 +311,7 @@ public final class MemoryLedger {
                 account == null
                         ? detachedOwners.ownerFor(context.owner(owners))
                         : account.ownerFor(context.owner(owners)),
-                account == null ? WorkspaceTable.NONE : account.id(),
+                idOf(account),
                 0,
                 requested,
                 0);
@@ -337,30 +346,19 @@ public final class MemoryLedger {
      */
     public boolean reclassify(long key, String network, Category category) {
         LiveAllocation allocation = live.get(key);
-        if (allocation == null) {
-            return false;
+        while (allocation != null && !allocation.ended()) {
+            int before = allocation.owner();
+            Owner old = owners.ownerOf(before);
+            if (old.category() == category && old.network().equals(network)) {
+                return true;
+            }
+            int after = owners.idOf(new Owner(network, "", old.phase(), category, old.workspace()));
+            if (allocation.move(before, after)) {
+                moved(allocation, before, after);
+                return true;
+            }
         }
-        int before = allocation.owner();
-        Owner old = owners.ownerOf(before);
-        if (old.category() == category && old.network().equals(network)) {
-            return true;
-        }
-        int after = owners.idOf(new Owner(network, "", old.phase(), category, old.workspace()));
-        allocation.owner(after);
-        long bytes = allocation.roundedBytes();
-        ThreadContext context = ThreadContext.current();
-        unuse(before, allocation.space(), bytes);
-        use(after, allocation.space(), bytes, context, System.nanoTime());
-        emit(
-                EventCode.of(EventKind.RECLASSIFY, allocation.kind(), allocation.space()),
-                System.nanoTime(),
-                context,
-                after,
-                0,
-                allocation.address(),
-                bytes,
-                before);
-        return true;
+        return false;
     }
 
     /** Memory that existed before the hooks did is taken into the books, if it is not there yet. */
@@ -488,14 +486,15 @@ public final class MemoryLedger {
         if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
             account.blockAllocated(a.space(), bytes);
         } else {
+            accountOf(a.owner(), a.space()).allocated(1, bytes);
             use(a.owner(), a.space(), bytes, context, a.timeNanos());
             if (account != null) {
                 account.spilled(bytes);
             }
         }
-        if (reserved[space].add(bytes)
-                && reserved[space].get() > reservedPeak.get().bytes()) {
-            mark(reservedPeak, reserved[space].get(), a.owner(), context, a.timeNanos());
+        long peak = reserved[space].add(bytes);
+        if (peak > reservedPeak.get().bytes()) {
+            mark(reservedPeak, peak, a.owner(), context, a.timeNanos());
         }
     }
 
@@ -503,31 +502,61 @@ public final class MemoryLedger {
         int space = a.space().ordinal();
         long bytes = a.roundedBytes();
         WorkspaceAccount account = a.account();
+        int owner = a.end();
         flows.freed(a.kind(), a.space(), bytes);
         reservedByKind[a.kind().ordinal() * SPACES + space].addAndGet(-bytes);
         reserved[space].subtract(bytes);
         if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
             account.blockFreed(a.space(), bytes);
         } else {
-            unuse(a.owner(), a.space(), bytes);
+            unuse(owner, a.space(), bytes);
         }
         emit(
                 EventCode.of(EventKind.FREE, a.kind(), a.space()),
                 now,
                 ThreadContext.current(),
-                a.owner(),
-                account == null ? WorkspaceTable.NONE : account.id(),
+                owner,
+                idOf(account),
                 a.address(),
                 bytes,
                 now - a.timeNanos());
     }
 
+    /** Books the change of owner; a block stays out of what is in use. */
+    private void moved(LiveAllocation a, int before, int after) {
+        ThreadContext context = ThreadContext.current();
+        long now = System.nanoTime();
+        if (!isBlock(a)) {
+            unuse(before, a.space(), a.roundedBytes());
+            use(after, a.space(), a.roundedBytes(), context, now);
+            accountOf(before, a.space()).allocated(-1, -a.roundedBytes());
+            accountOf(after, a.space()).allocated(1, a.roundedBytes());
+        }
+        emit(
+                EventCode.of(EventKind.RECLASSIFY, a.kind(), a.space()),
+                now,
+                context,
+                after,
+                idOf(a.account()),
+                a.address(),
+                a.roundedBytes(),
+                before);
+    }
+
+    private static boolean isBlock(LiveAllocation a) {
+        return a.kind() == AllocationKind.WORKSPACE_BLOCK && a.account() != null;
+    }
+
+    private static int idOf(@Nullable WorkspaceAccount account) {
+        return account == null ? WorkspaceTable.NONE : account.id();
+    }
+
     private void use(int owner, MemorySpace space, long bytes, ThreadContext context, long now) {
-        accountOf(owner, space).allocated(bytes);
+        accountOf(owner, space).inUse.add(bytes);
         inUseByCategory[owners.ownerOf(owner).category().ordinal()].addAndGet(bytes);
-        PeakTotal total = inUse[space.ordinal()];
-        if (total.add(bytes) && total.get() > inUsePeak.get().bytes()) {
-            mark(inUsePeak, total.get(), owner, context, now);
+        long peak = inUse[space.ordinal()].add(bytes);
+        if (peak > inUsePeak.get().bytes()) {
+            mark(inUsePeak, peak, owner, context, now);
         }
     }
 

@@ -34,7 +34,11 @@ final class OwnerCache {
         return owner >= 0 ? owner : resolve(context);
     }
 
+    /** A number that the table never gave out is left over from another recording: nobody known, and not remembered. */
     private synchronized int resolve(int context) {
+        if (context >= table.size()) {
+            return ownerFor(OwnerTable.UNKNOWN);
+        }
         Owner base = table.ownerOf(context).withWorkspace(workspace);
         int owner = table.idOf(base.withCategory(rule.apply(base)));
         int[] grown = resolved;

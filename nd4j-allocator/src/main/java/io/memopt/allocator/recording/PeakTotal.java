@@ -10,17 +10,20 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Threading: lock-free. With racing adders a peak may miss by what was in flight, never by more.
  */
 final class PeakTotal {
+    /** Smaller than any sum. */
+    static final long NO_PEAK = Long.MIN_VALUE;
+
     private final AtomicLong sum = new AtomicLong();
     private final AtomicLong peak = new AtomicLong();
     private final AtomicLong window = new AtomicLong();
 
-    /** Adds and says whether the new sum is the largest so far. */
-    boolean add(long bytes) {
+    /** Adds; returns the new sum when it is the largest so far, else {@link #NO_PEAK}. */
+    long add(long bytes) {
         long now = sum.addAndGet(bytes);
         if (now > window.get()) {
             window.accumulateAndGet(now, Math::max);
         }
-        return now > peak.get() && raise(now);
+        return now > peak.get() && raise(now) ? now : NO_PEAK;
     }
 
     void subtract(long bytes) {

@@ -15,6 +15,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * read by any thread.
  */
 public final class WorkspaceAccount {
+    private static final MemorySpace[] SPACES = MemorySpace.values();
+
     private final int id;
     private final String name;
     private final long threadId;
@@ -23,7 +25,9 @@ public final class WorkspaceAccount {
     private final OwnerCache owners;
     private final WorkspaceFlows flows;
 
-    private int[] cycleOwners = new int[8];
+    /** Owner number times spaces, plus the space. */
+    private int[] cycleKeys = new int[8];
+
     private long[] cycleBytes = new long[8];
     private int cycleSize;
     private volatile long arrayBytes;
@@ -140,8 +144,8 @@ public final class WorkspaceAccount {
     }
 
     /** Books an array; the caller adds the same bytes to the ledger's totals. */
-    synchronized void arrayAdded(int owner, long bytes) {
-        int slot = slotOf(owner);
+    synchronized void arrayAdded(int owner, MemorySpace space, long bytes) {
+        int slot = slotOf(owner * SPACES.length + space.ordinal());
         cycleBytes[slot] += bytes;
         cycleTotalBytes += bytes;
         long now = arrayBytes + bytes;
@@ -167,10 +171,10 @@ public final class WorkspaceAccount {
         reserved.addAndGet(space.ordinal(), -bytes);
     }
 
-    /** Ends all arrays of the cycle; hands each owner's bytes to {@code release} and returns their sum. */
+    /** Ends all arrays of the cycle; hands each owner's bytes in each space to {@code release} and returns their sum. */
     synchronized long releaseArrays(Release release) {
         for (int i = 0; i < cycleSize; i++) {
-            release.accept(cycleOwners[i], cycleBytes[i]);
+            release.accept(cycleKeys[i] / SPACES.length, SPACES[cycleKeys[i] % SPACES.length], cycleBytes[i]);
         }
         long sum = arrayBytes;
         cycleSize = 0;
@@ -184,23 +188,23 @@ public final class WorkspaceAccount {
         return sum;
     }
 
-    /** Receives the bytes of one owner that end. */
+    /** Receives the bytes of one owner that end in one space. */
     @FunctionalInterface
     interface Release {
-        void accept(int owner, long bytes);
+        void accept(int owner, MemorySpace space, long bytes);
     }
 
-    private int slotOf(int owner) {
+    private int slotOf(int key) {
         for (int i = cycleSize - 1; i >= 0; i--) {
-            if (cycleOwners[i] == owner) {
+            if (cycleKeys[i] == key) {
                 return i;
             }
         }
-        if (cycleSize == cycleOwners.length) {
-            cycleOwners = Arrays.copyOf(cycleOwners, cycleSize * 2);
+        if (cycleSize == cycleKeys.length) {
+            cycleKeys = Arrays.copyOf(cycleKeys, cycleSize * 2);
             cycleBytes = Arrays.copyOf(cycleBytes, cycleSize * 2);
         }
-        cycleOwners[cycleSize] = owner;
+        cycleKeys[cycleSize] = key;
         cycleBytes[cycleSize] = 0;
         return cycleSize++;
     }

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt;
+
+import io.memopt.allocator.nd4j.HookException;
+import io.memopt.allocator.recording.TraceOptions;
+import io.memopt.allocator.recording.TraceWriter;
+import io.memopt.listeners.prometheus.MetricsServer;
+import io.memopt.listeners.prometheus.MetricsServerException;
+import io.memopt.report.MemorySummary;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.io.IOException;
+import java.lang.ref.WeakReference;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.Optional;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The memory of a Deeplearning4j network, observed. One line is enough:
+ *
+ * <pre>{@code
+ * MemOpt memopt = MemOpt.attach(net);
+ * net.fit(data, epochs);
+ * System.out.println(memopt.summary());
+ * }</pre>
+ *
+ * <p>Results do not change by one bit. Nothing here stops a training run: where something cannot be observed a warning
+ * says why, and those figures are missing. Only wrong arguments throw.
+ *
+ * <p>Figures are of the whole process; a network's own are told apart by its {@link #name()}. Holds the network weakly.
+ *
+ * <p>Threading: all methods may be called from any thread.
+ */
+public final class MemOpt implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(MemOpt.class);
+
+    private final @Nullable Session session;
+    private final WeakReference<Model> model;
+    private final String name;
+    private final @Nullable TraceWriter trace;
+    private boolean closed;
+
+    private MemOpt(@Nullable Session session, Model model, String name, @Nullable TraceWriter trace) {
+        this.session = session;
+        this.model = new WeakReference<>(model);
+        this.name = name;
+        this.trace = trace;
+    }
+
+    /** As {@link #attach(Model, MemOptConfig)} with {@link MemOptConfig#defaults()}. */
+    public static MemOpt attach(Model network) {
+        return attach(network, MemOptConfig.defaults());
+    }
+
+    /**
+     * Observes {@code network} from now on. May be called before or after training began, and again: every call gives a
+     * handle of its own, and observation ends with the last of them.
+     *
+     * @param network an initialised MultiLayerNetwork or ComputationGraph
+     * @throws IllegalArgumentException if it is neither
+     */
+    public static MemOpt attach(Model network, MemOptConfig config) {
+        Objects.requireNonNull(config, "config");
+        if (!(network instanceof MultiLayerNetwork || network instanceof ComputationGraph)) {
+            throw new IllegalArgumentException(
+                    "network=" + (network == null ? null : network.getClass().getName())
+                            + ", expected a MultiLayerNetwork or a ComputationGraph");
+        }
+        if (!config.enabled()) {
+            return new MemOpt(null, network, "", null);
+        }
+        try {
+            Session session = Session.join(network);
+            TraceWriter trace =
+                    config.trace().map(path -> open(path, config, session)).orElse(null);
+            return new MemOpt(session, network, session.nameOf(network), trace);
+        } catch (HookException e) {
+            log.warn("{} Training goes on without memory figures.", e.getMessage());
+            return new MemOpt(null, network, "", null);
+        }
+    }
+
+    /** Name of the network in figures, e.g. {@code MultiLayerNetwork-1}; empty when nothing is observed. */
+    public String name() {
+        return name;
+    }
+
+    /** False when observation was switched off, could not begin, or has ended. */
+    public synchronized boolean isActive() {
+        return session != null && !closed;
+    }
+
+    /** Where the memory of this process is and was. Can still be asked for after {@link #close()}. */
+    public MemorySummary summary() {
+        return session == null ? MemorySummary.none() : session.summary();
+    }
+
+    /**
+     * Adds all meters to {@code registry}; they go when the last handle is closed.
+     *
+     * @return this
+     */
+    public MemOpt bindTo(MeterRegistry registry) {
+        if (session != null) {
+            session.metrics().bindTo(registry);
+        }
+        return this;
+    }
+
+    /**
+     * Serves metrics for Prometheus at {@code http://127.0.0.1:port/metrics}.
+     *
+     * @param port 0 to 65535; 0 takes any free one
+     * @return the server, to be closed by the caller; empty when the port is taken, which is only warned of
+     * @throws IllegalArgumentException if {@code port} is out of range
+     */
+    public Optional<MetricsServer> serveMetrics(int port) {
+        if (port < 0 || port > 65535) {
+            throw new IllegalArgumentException("port=" + port + ", expected 0..65535");
+        }
+        if (session == null) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(MetricsServer.start(session.metrics(), port));
+        } catch (MetricsServerException e) {
+            log.warn("{} Training goes on without a metrics endpoint.", e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    /** Ends this handle: the trace is complete, and unless other handles remain the network and ND4J are as before. */
+    @Override
+    public synchronized void close() {
+        if (session == null || closed) {
+            return;
+        }
+        closed = true;
+        if (trace != null) {
+            session.removeTrace(trace);
+        }
+        Session.leave(session, name, model.get());
+    }
+
+    /** The same as {@link #close()}. */
+    public void detach() {
+        close();
+    }
+
+    private static @Nullable TraceWriter open(Path path, MemOptConfig config, Session session) {
+        try {
+            TraceOptions options = TraceOptions.DEFAULTS.withMaxBytes(config.traceMaxBytes());
+            TraceWriter writer = new TraceWriter(
+                    path, session.ledger().owners(), session.ledger().workspaces(), options);
+            session.addTrace(writer);
+            return writer;
+        } catch (IOException e) {
+            log.warn("{} Training goes on without a trace.", e.getMessage());
+            return null;
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt;
+
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What {@link MemOpt} does. Immutable; {@link #builder()} makes others. Values out of range are refused at once.
+ *
+ * @param enabled false makes attach do nothing at all
+ * @param trace file that every event is written to, if any
+ * @param traceMaxBytes size at which writing the trace stops, at least 1 MiB
+ */
+public record MemOptConfig(boolean enabled, Optional<Path> trace, long traceMaxBytes) {
+    /** 4 GiB, about 300 million events. */
+    public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
+
+    private static final long MIB = 1 << 20;
+
+    public MemOptConfig {
+        Objects.requireNonNull(trace, "trace");
+        if (traceMaxBytes < MIB) {
+            throw new IllegalArgumentException("traceMaxBytes=" + traceMaxBytes + ", expected at least " + MIB);
+        }
+    }
+
+    /** Observe, write no trace. */
+    public static MemOptConfig defaults() {
+        return builder().build();
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Collects settings; every method returns the builder itself. */
+    public static final class Builder {
+        private boolean enabled = true;
+        private Optional<Path> trace = Optional.empty();
+        private long traceMaxBytes = DEFAULT_TRACE_MAX_BYTES;
+
+        private Builder() {}
+
+        /** Default true. */
+        public Builder enabled(boolean value) {
+            enabled = value;
+            return this;
+        }
+
+        /** Writes every event to {@code file}; default none. */
+        public Builder trace(Path file) {
+            trace = Optional.of(file);
+            return this;
+        }
+
+        /** Default {@value MemOptConfig#DEFAULT_TRACE_MAX_BYTES}. */
+        public Builder traceMaxBytes(long value) {
+            traceMaxBytes = value;
+            return this;
+        }
+
+        /**
+         * The settings.
+         *
+         * @throws IllegalArgumentException if one is out of range
+         */
+        public MemOptConfig build() {
+            return new MemOptConfig(enabled, trace, traceMaxBytes);
+        }
+    }
+}

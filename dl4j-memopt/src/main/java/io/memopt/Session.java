@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt;
+
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.recording.GarbageCollectionWatch;
+import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.recording.MemoryLimits;
+import io.memopt.allocator.recording.TraceWriter;
+import io.memopt.listeners.metrics.MemoptMetrics;
+import io.memopt.listeners.metrics.RecorderCost;
+import io.memopt.listeners.metrics.RecorderFigures;
+import io.memopt.listeners.metrics.TrainingTimers;
+import io.memopt.listeners.training.MemoryListener;
+import io.memopt.listeners.training.Trackers;
+import io.memopt.listeners.training.TrainingTracker;
+import io.memopt.report.MemorySummary;
+import io.memopt.report.Prefetchers;
+import io.memopt.report.SummaryBuilder;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.api.TrainingListener;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What all {@link MemOpt} handles of a process share: hooks, tracker, figures. Begins with the first handle and ends with
+ * the last.
+ *
+ * <p>Threading: safe.
+ */
+final class Session {
+    private static final Logger log = LoggerFactory.getLogger(Session.class);
+    private static final double ABANDONED_SECONDS = 60;
+
+    private static @Nullable Session running;
+
+    private final TrainingTracker tracker;
+    private final MemoryLedger ledger;
+    private final GarbageCollectionWatch collections;
+    private final TrainingTimers timers = new TrainingTimers();
+    private final RunTimes times = new RunTimes(RecorderCost::nanosPerEventNow);
+    private final MemoptMetrics metrics;
+    private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
+    private final Map<String, Integer> handles = new HashMap<>();
+
+    private Session(TrainingTracker tracker) {
+        this.tracker = tracker;
+        this.ledger = tracker.recording().ledger();
+        this.collections = GarbageCollectionWatch.start(ledger);
+        this.metrics = MemoptMetrics.of(ledger, collections, timers)
+                .recorder(recorderFigures())
+                .build();
+        tracker.addObserver(timers);
+        tracker.addObserver(times);
+        times.describe("dl4jVersion", Nd4jFacts.version());
+        times.describe("backend", Nd4jFacts.backend());
+        times.describe("hardware", Hardware.describe());
+        times.describe("java", System.getProperty("java.vm.name") + " " + System.getProperty("java.version"));
+        for (String warning : MemoryLimits.current().warnings(0)) {
+            log.warn(warning);
+        }
+    }
+
+    /**
+     * The running session, begun if need be, with one more handle for {@code model}.
+     *
+     * @throws io.memopt.allocator.nd4j.HookException if hooks cannot be installed
+     */
+    static synchronized Session join(Model model) {
+        TrainingTracker tracker = Trackers.current();
+        Session session = running;
+        if (session == null || session.tracker != tracker) {
+            session = new Session(tracker);
+            running = session;
+        }
+        session.add(model);
+        return session;
+    }
+
+    /** Gives up a handle; the last one of a network detaches it, the last of all takes the hooks out. */
+    static synchronized void leave(Session session, String network, @Nullable Model model) {
+        boolean last = session.handles.merge(network, -1, Integer::sum) <= 0;
+        if (last) {
+            session.handles.remove(network);
+            if (model != null) {
+                session.tracker.untrack(model);
+                removeListener(model);
+            }
+        }
+        if (session.handles.isEmpty()) {
+            session.end();
+            running = running == session ? null : running;
+        }
+    }
+
+    String nameOf(Model model) {
+        return tracker.track(model);
+    }
+
+    MemoryLedger ledger() {
+        return ledger;
+    }
+
+    MemoptMetrics metrics() {
+        return metrics;
+    }
+
+    MemorySummary summary() {
+        return SummaryBuilder.of(ledger, times);
+    }
+
+    void addTrace(TraceWriter writer) {
+        traces.add(writer);
+        ledger.addSink(writer);
+    }
+
+    void removeTrace(TraceWriter writer) {
+        ledger.removeSink(writer);
+        writer.close();
+        traces.remove(writer);
+    }
+
+    private void add(Model model) {
+        String name = tracker.track(model);
+        handles.merge(name, 1, Integer::sum);
+        times.describe("model", describe(model));
+        if (listeners(model).stream().noneMatch(MemoryListener.class::isInstance)) {
+            addListener(model, new MemoryListener(tracker));
+        }
+    }
+
+    private void end() {
+        metrics.close();
+        collections.close();
+        tracker.removeObserver(timers);
+        tracker.removeObserver(times);
+        // A MemoryListener that a user added by hand keeps the hooks in place.
+        if (tracker.networks().isEmpty()) {
+            tracker.close();
+            MemoryHooks.uninstall();
+        }
+    }
+
+    private RecorderFigures recorderFigures() {
+        return new RecorderFigures() {
+            @Override
+            public long lostEvents() {
+                return traces.stream().mapToLong(TraceWriter::lostEvents).sum();
+            }
+
+            @Override
+            public int leakedPrefetchers() {
+                return Prefetchers.abandoned(ledger, ABANDONED_SECONDS).size();
+            }
+        };
+    }
+
+    private static String describe(Model model) {
+        int layers = model instanceof MultiLayerNetwork network
+                ? network.getnLayers()
+                : ((ComputationGraph) model).getNumLayers();
+        return model.getClass().getSimpleName() + ", " + layers + " layers, " + model.numParams() + " parameters";
+    }
+
+    private static Collection<TrainingListener> listeners(Model model) {
+        return model instanceof MultiLayerNetwork network
+                ? network.getListeners()
+                : ((ComputationGraph) model).getListeners();
+    }
+
+    private static void addListener(Model model, TrainingListener listener) {
+        if (model instanceof MultiLayerNetwork network) {
+            network.addListeners(listener);
+        } else {
+            ((ComputationGraph) model).addListeners(listener);
+        }
+    }
+
+    private static void removeListener(Model model) {
+        TrainingListener[] others = listeners(model).stream()
+                .filter(listener -> !(listener instanceof MemoryListener))
+                .toArray(TrainingListener[]::new);
+        model.setListeners(others);
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.report;
+
+import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.Phase;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+
+/**
+ * Where the memory of a run is and was, at one moment. All sizes are bytes. <em>Reserved</em> is what is held from the
+ * operating system or driver, <em>in use</em> what arrays occupy of it; the difference is the free part of workspace
+ * blocks. {@link #toString()} is a table for people, {@link #toJson()} the same for programs.
+ *
+ * @param environment versions, backend, hardware and models, as name and value
+ * @param iterations training iterations seen
+ * @param stepMillisMedian median of the last 4096 of them, NaN before the first
+ * @param reservedBytes held now
+ * @param usedBytes in use by arrays now
+ * @param reservedPeak when most was held
+ * @param usedPeak when most was in use
+ * @param liveByCategory in use now
+ * @param flows allocated bytes by category and phase since the start
+ * @param layers what each layer had in use at most, largest first
+ * @param workspaces by name, all threads together, largest first
+ * @param threads workspace memory by thread, largest first
+ * @param garbage detached arrays that only {@code close()} or the Java garbage collector will free, largest first
+ * @param attributedShare share of all allocated bytes that carry an owner, layer or category
+ * @param residentBytes resident size of the process, absent where the system does not tell
+ * @param unattributedBytes resident bytes that neither the JVM nor the ledger accounts for; a lower bound
+ * @param overheadShare estimated share of wall time spent recording
+ * @param events events recorded
+ * @param notes what stands out, and what to do about it
+ */
+public record MemorySummary(
+        Map<String, String> environment,
+        long iterations,
+        double stepMillisMedian,
+        long reservedBytes,
+        long usedBytes,
+        Peak reservedPeak,
+        Peak usedPeak,
+        Map<Category, Long> liveByCategory,
+        List<Flow> flows,
+        List<LayerRow> layers,
+        List<WorkspaceRow> workspaces,
+        List<ThreadRow> threads,
+        List<GarbageRow> garbage,
+        double attributedShare,
+        OptionalLong residentBytes,
+        OptionalLong unattributedBytes,
+        double overheadShare,
+        long events,
+        List<String> notes) {
+
+    public MemorySummary {
+        environment = Map.copyOf(new TreeMap<>(environment));
+        liveByCategory = Map.copyOf(liveByCategory);
+        flows = List.copyOf(flows);
+        layers = List.copyOf(layers);
+        workspaces = List.copyOf(workspaces);
+        threads = List.copyOf(threads);
+        garbage = List.copyOf(garbage);
+        notes = List.copyOf(notes);
+    }
+
+    /** The largest total, when it was, and what was in use then. */
+    public record Peak(
+            long bytes, String network, String layer, Phase phase, long iteration, Map<Category, Long> inUse) {
+        public Peak {
+            inUse = Map.copyOf(inUse);
+        }
+    }
+
+    /** Bytes allocated for one category in one phase since the start. */
+    public record Flow(Category category, Phase phase, long allocatedBytes, long allocations) {}
+
+    /** Most bytes that one layer had in use during one phase; an upper bound where it uses several workspaces. */
+    public record LayerRow(String network, String layer, Phase phase, long peakBytes) {}
+
+    /**
+     * One workspace name.
+     *
+     * @param instances threads that have it
+     * @param reservedBytes block sizes now
+     * @param maxCycleBytes largest need of one scope: with this initial size nothing would have spilled
+     */
+    public record WorkspaceRow(
+            String name,
+            int instances,
+            long reservedBytes,
+            long maxCycleBytes,
+            long spills,
+            long spilledBytes,
+            long resizes) {}
+
+    /** Workspace memory of one thread. */
+    public record ThreadRow(String thread, boolean alive, long workspaceBytes, double idleSeconds) {}
+
+    /**
+     * Detached arrays of one origin that are still held.
+     *
+     * @param layer their layer, or how many layers they are of
+     * @param site code that made them, {@code ""} when they were too small to look
+     * @param heldByViewBytes part of the bytes whose arrays have live views: each view keeps its whole array
+     * @param oldestSeconds age of the oldest
+     * @param bytesPerPass growth per pass of that phase, 0 when passes are not counted
+     */
+    public record GarbageRow(
+            Phase phase,
+            String layer,
+            String site,
+            long arrays,
+            long bytes,
+            long heldByViewBytes,
+            double oldestSeconds,
+            long bytesPerPass) {}
+
+    /** What there is to say when nothing was observed. */
+    public static MemorySummary none() {
+        Peak never = new Peak(0, "", "", Phase.NONE, -1, Map.of());
+        return new MemorySummary(
+                Map.of(),
+                0,
+                Double.NaN,
+                0,
+                0,
+                never,
+                never,
+                Map.of(),
+                List.of(),
+                List.of(),
+                List.of(),
+                List.of(),
+                List.of(),
+                1,
+                OptionalLong.empty(),
+                OptionalLong.empty(),
+                0,
+                0,
+                List.of("Nothing was observed: see the warning that was logged at attach, or MemOptConfig.enabled."));
+    }
+
+    /** The summary as one JSON object; numbers are plain, absent figures are null. */
+    public String toJson() {
+        return SummaryJson.render(this);
+    }
+
+    @Override
+    public String toString() {
+        return SummaryText.render(this);
+    }
+}

@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.report;
+
+import io.memopt.allocator.event.AllocationKind;
+import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.event.Owner;
+import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.recording.LiveAllocation;
+import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.recording.MemoryLimits;
+import io.memopt.allocator.recording.OwnerUsage;
+import io.memopt.allocator.recording.PeakMoment;
+import io.memopt.allocator.recording.ProcessMemory;
+import io.memopt.allocator.recording.WorkspaceAccount;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Reads a ledger and makes a {@link MemorySummary} of it. Costs O(owners + live allocations); touches nothing. */
+public final class SummaryBuilder {
+    /** What belongs to a network as long as it lives; everything else that is detached waits for the collector. */
+    private static final Set<Category> NETWORK_OWNED =
+            Set.of(Category.PARAMETERS, Category.GRADIENTS, Category.UPDATER_STATE, Category.INPUT, Category.CONSTANTS);
+
+    private static final long NANOS = 1_000_000_000L;
+
+    private final MemoryLedger ledger;
+    private final RunFigures run;
+    private final long now = System.nanoTime();
+
+    private SummaryBuilder(MemoryLedger ledger, RunFigures run) {
+        this.ledger = ledger;
+        this.run = run;
+    }
+
+    /** The summary of this moment. */
+    public static MemorySummary of(MemoryLedger ledger, RunFigures run) {
+        return new SummaryBuilder(ledger, run).build();
+    }
+
+    private MemorySummary build() {
+        List<OwnerUsage> usage = ledger.usage();
+        ProcessMemory process = ProcessMemory.now();
+        long reserved = 0;
+        long used = 0;
+        for (MemorySpace space : MemorySpace.values()) {
+            reserved += ledger.reservedBytes(space);
+            used += ledger.inUseBytes(space);
+        }
+        long offHeap = reserved - ledger.reservedBytes(MemorySpace.DEVICE);
+        List<MemorySummary.WorkspaceRow> workspaces = workspaces();
+        List<MemorySummary.ThreadRow> threads = threads();
+        List<MemorySummary.GarbageRow> garbage = garbage();
+        List<String> notes = new Notes(run, workspaces, threads, garbage, ledger)
+                .all(MemoryLimits.current().warnings(offHeap));
+        return new MemorySummary(
+                run.environment(),
+                run.iterations(),
+                run.stepMillisMedian(),
+                reserved,
+                used,
+                peak(ledger.reservedPeak()),
+                peak(ledger.inUsePeak()),
+                ledger.inUseByCategory(),
+                flows(usage),
+                layers(usage),
+                workspaces,
+                threads,
+                garbage,
+                attributedShare(usage),
+                process.residentBytes(),
+                process.unattributedBytes(offHeap),
+                run.overheadShare(ledger.events()),
+                ledger.events(),
+                notes);
+    }
+
+    private static MemorySummary.Peak peak(PeakMoment moment) {
+        Owner owner = moment.owner();
+        return new MemorySummary.Peak(
+                moment.bytes(), owner.network(), owner.layer(), owner.phase(), moment.iteration(), moment.inUse());
+    }
+
+    private static List<MemorySummary.Flow> flows(List<OwnerUsage> usage) {
+        Map<Category, Map<Phase, long[]>> sums = new EnumMap<>(Category.class);
+        for (OwnerUsage row : usage) {
+            Owner owner = row.owner();
+            long[] sum = sums.computeIfAbsent(owner.category(), c -> new EnumMap<>(Phase.class))
+                    .computeIfAbsent(owner.phase(), p -> new long[2]);
+            sum[0] += row.allocatedBytes();
+            sum[1] += row.allocations();
+        }
+        List<MemorySummary.Flow> flows = new ArrayList<>();
+        sums.forEach((category, phases) ->
+                phases.forEach((phase, sum) -> flows.add(new MemorySummary.Flow(category, phase, sum[0], sum[1]))));
+        return flows;
+    }
+
+    private static List<MemorySummary.LayerRow> layers(List<OwnerUsage> usage) {
+        Map<List<Object>, Long> peaks = new LinkedHashMap<>();
+        for (OwnerUsage row : usage) {
+            Owner owner = row.owner();
+            if (!owner.layer().isEmpty()) {
+                peaks.merge(List.of(owner.network(), owner.layer(), owner.phase()), row.peakBytes(), Long::sum);
+            }
+        }
+        List<MemorySummary.LayerRow> rows = new ArrayList<>();
+        peaks.forEach((key, bytes) -> rows.add(
+                new MemorySummary.LayerRow((String) key.get(0), (String) key.get(1), (Phase) key.get(2), bytes)));
+        rows.sort(Comparator.comparingLong(MemorySummary.LayerRow::peakBytes).reversed());
+        return rows;
+    }
+
+    private static double attributedShare(List<OwnerUsage> usage) {
+        long all = 0;
+        long attributed = 0;
+        for (OwnerUsage row : usage) {
+            all += row.allocatedBytes();
+            attributed += row.owner().isAttributed() ? row.allocatedBytes() : 0;
+        }
+        return all == 0 ? 1 : (double) attributed / all;
+    }
+
+    private List<MemorySummary.WorkspaceRow> workspaces() {
+        Map<String, List<WorkspaceAccount>> byName = new LinkedHashMap<>();
+        ledger.accounts()
+                .forEach(a ->
+                        byName.computeIfAbsent(a.name(), n -> new ArrayList<>()).add(a));
+        List<MemorySummary.WorkspaceRow> rows = new ArrayList<>();
+        byName.forEach((name, accounts) -> rows.add(new MemorySummary.WorkspaceRow(
+                name,
+                accounts.size(),
+                accounts.stream().mapToLong(SummaryBuilder::reserved).sum(),
+                accounts.stream()
+                        .mapToLong(WorkspaceAccount::maxCycleBytes)
+                        .max()
+                        .orElse(0),
+                accounts.stream().mapToLong(WorkspaceAccount::spills).sum(),
+                accounts.stream().mapToLong(WorkspaceAccount::spilledBytes).sum(),
+                accounts.stream().mapToLong(WorkspaceAccount::resizes).sum())));
+        rows.sort(Comparator.comparingLong(MemorySummary.WorkspaceRow::reservedBytes)
+                .reversed()
+                .thenComparing(MemorySummary.WorkspaceRow::name));
+        return rows;
+    }
+
+    private List<MemorySummary.ThreadRow> threads() {
+        Set<Long> alive = new HashSet<>();
+        Thread.getAllStackTraces().keySet().forEach(thread -> alive.add(thread.getId()));
+        Map<Long, List<WorkspaceAccount>> byThread = new LinkedHashMap<>();
+        ledger.accounts()
+                .forEach(a -> byThread.computeIfAbsent(a.threadId(), n -> new ArrayList<>())
+                        .add(a));
+        List<MemorySummary.ThreadRow> rows = new ArrayList<>();
+        byThread.forEach((id, accounts) -> rows.add(new MemorySummary.ThreadRow(
+                accounts.get(0).threadName(),
+                alive.contains(id),
+                accounts.stream().mapToLong(SummaryBuilder::reserved).sum(),
+                seconds(accounts.stream()
+                        .mapToLong(WorkspaceAccount::lastEnteredNanos)
+                        .max()
+                        .orElse(now)))));
+        rows.sort(Comparator.comparingLong(MemorySummary.ThreadRow::workspaceBytes)
+                .reversed());
+        return rows;
+    }
+
+    private static long reserved(WorkspaceAccount account) {
+        long bytes = 0;
+        for (MemorySpace space : MemorySpace.values()) {
+            bytes += account.reservedBytes(space);
+        }
+        return bytes;
+    }
+
+    private List<MemorySummary.GarbageRow> garbage() {
+        Map<List<Object>, Garbage> groups = new LinkedHashMap<>();
+        for (LiveAllocation allocation : ledger.liveAllocations()) {
+            Owner owner = ledger.owners().ownerOf(allocation.owner());
+            if (allocation.kind() == AllocationKind.DETACHED && !NETWORK_OWNED.contains(owner.category())) {
+                String site = allocation.site() == null ? "" : allocation.site();
+                groups.computeIfAbsent(List.of(owner.phase(), site), k -> new Garbage(owner.phase(), site))
+                        .add(allocation, owner.layer());
+            }
+        }
+        return groups.values().stream()
+                .map(group -> group.row(this))
+                .sorted(Comparator.comparingLong(MemorySummary.GarbageRow::bytes)
+                        .reversed())
+                .limit(50)
+                .toList();
+    }
+
+    private double seconds(long since) {
+        return Math.max(0, now - since) / (double) NANOS;
+    }
+
+    /** Running sums of one origin. */
+    private static final class Garbage {
+        private final Phase phase;
+        private final String site;
+        private final Set<String> layers = new HashSet<>();
+        private long arrays;
+        private long bytes;
+        private long viewed;
+        private long oldest = Long.MAX_VALUE;
+
+        Garbage(Phase phase, String site) {
+            this.phase = phase;
+            this.site = site;
+        }
+
+        void add(LiveAllocation allocation, String layer) {
+            layers.add(layer);
+            arrays++;
+            bytes += allocation.roundedBytes();
+            viewed += allocation.views() > 0 ? allocation.roundedBytes() : 0;
+            oldest = Math.min(oldest, allocation.timeNanos());
+        }
+
+        private String layerText() {
+            return layers.size() == 1 ? layers.iterator().next() : layers.size() + " layers";
+        }
+
+        MemorySummary.GarbageRow row(SummaryBuilder builder) {
+            long passes = builder.run.passes(phase);
+            long perPass = passes == 0 ? 0 : Math.round((double) bytes / passes);
+            return new MemorySummary.GarbageRow(
+                    phase, layerText(), site, arrays, bytes, viewed, builder.seconds(oldest), perPass);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.report;
+
+import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.recording.ByteSize;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.function.Function;
+
+/** Writes a {@link MemorySummary} as text, 100 columns wide. */
+final class SummaryText {
+    private static final int TOP_LAYERS = 12;
+    private static final int TOP_ROWS = 8;
+    private static final long MIB = 1 << 20;
+
+    private final StringBuilder out = new StringBuilder(4096);
+    private final MemorySummary summary;
+
+    private SummaryText(MemorySummary summary) {
+        this.summary = summary;
+    }
+
+    static String render(MemorySummary summary) {
+        return new SummaryText(summary).render();
+    }
+
+    private String render() {
+        heading();
+        totals();
+        flows();
+        layers();
+        workspaces();
+        threads();
+        garbage();
+        notes();
+        return out.toString();
+    }
+
+    private void heading() {
+        line("== Memory summary ==");
+        summary.environment().entrySet().stream()
+                .sorted(Map.Entry.comparingByKey())
+                .forEach(fact -> line("%-18s %s", fact.getKey(), fact.getValue()));
+        line("%-18s %d, median step %s", "iterations", summary.iterations(), millis(summary.stepMillisMedian()));
+        line("");
+    }
+
+    private void totals() {
+        line("%-18s %s", "reserved now", ByteSize.format(summary.reservedBytes()));
+        line(
+                "%-18s %s  %s",
+                "reserved peak", ByteSize.format(summary.reservedPeak().bytes()), at(summary.reservedPeak()));
+        line("%-18s %s", "in use now", ByteSize.format(summary.usedBytes()));
+        line("%-18s %s  %s", "in use peak", ByteSize.format(summary.usedPeak().bytes()), at(summary.usedPeak()));
+        line("%-18s %s", "process resident", optional(summary.residentBytes()));
+        line(
+                "%-18s %s (native temporaries, allocator retention, libraries; a lower bound)",
+                "unattributed", optional(summary.unattributedBytes()));
+        line("%-18s %.2f %% of all allocated bytes", "attributed", 100 * summary.attributedShare());
+        line("%-18s %.3f %% of the time, %d events", "recording cost", 100 * summary.overheadShare(), summary.events());
+        line("");
+    }
+
+    /** Category by phase: MiB allocated per iteration, and what is in use now and was at the peak. */
+    private void flows() {
+        List<Phase> phases = new ArrayList<>();
+        for (Phase phase : Phase.values()) {
+            if (summary.flows().stream().anyMatch(flow -> flow.phase() == phase)) {
+                phases.add(phase);
+            }
+        }
+        StringBuilder head = new StringBuilder(String.format("%-22s %10s %10s", "MiB", "now", "at peak"));
+        phases.forEach(phase -> head.append(String.format(" %10s", name(phase))));
+        line("Categories; by phase: allocated per iteration");
+        line(head.toString());
+        for (Category category : Category.values()) {
+            long now = summary.liveByCategory().getOrDefault(category, 0L);
+            long peak = summary.usedPeak().inUse().getOrDefault(category, 0L);
+            StringBuilder row = new StringBuilder(String.format("%-22s %s %s", name(category), mib(now), mib(peak)));
+            long all = now + peak;
+            for (Phase phase : phases) {
+                long bytes = flow(category, phase);
+                all += bytes;
+                row.append(' ').append(mib((double) bytes / Math.max(1, summary.iterations())));
+            }
+            if (all > 0) {
+                line(row.toString());
+            }
+        }
+        line("");
+    }
+
+    private void layers() {
+        table(
+                "Largest layers (most in use during one phase)",
+                summary.layers(),
+                TOP_LAYERS,
+                row -> String.format(
+                        "%-34s %-12s %s MiB", cut(row.layer(), 34), name(row.phase()), mib(row.peakBytes())));
+    }
+
+    private void workspaces() {
+        if (summary.workspaces().isEmpty()) {
+            return;
+        }
+        line(
+                "%-26s %8s %12s %12s %9s %12s %8s",
+                "Workspaces", "threads", "reserved", "needed", "spills", "spilled", "resizes");
+        for (MemorySummary.WorkspaceRow row : first(summary.workspaces(), 2 * TOP_ROWS)) {
+            line(
+                    "%-26s %8d %s MiB %s MiB %9d %s MiB %8d",
+                    cut(row.name(), 26),
+                    row.instances(),
+                    mib8(row.reservedBytes()),
+                    mib8(row.maxCycleBytes()),
+                    row.spills(),
+                    mib8(row.spilledBytes()),
+                    row.resizes());
+        }
+        line("");
+    }
+
+    private void threads() {
+        table(
+                "Workspace memory by thread",
+                summary.threads(),
+                TOP_ROWS,
+                row -> String.format(
+                        "%-34s %s MiB   idle %8.1f s%s",
+                        cut(row.thread(), 34),
+                        mib(row.workspaceBytes()),
+                        row.idleSeconds(),
+                        row.alive() ? "" : "   (ended)"));
+    }
+
+    private void garbage() {
+        table(
+                "Detached arrays that only close() or the Java garbage collector frees",
+                summary.garbage(),
+                TOP_ROWS,
+                row -> String.format(
+                        "%s MiB in %d arrays, oldest %.1f s, phase %s%s%s%s",
+                        mib(row.bytes()).strip(),
+                        row.arrays(),
+                        row.oldestSeconds(),
+                        name(row.phase()),
+                        row.layer().isEmpty() ? "" : ", " + (row.layer().endsWith(" layers") ? "" : "layer ") + row.layer(),
+                        row.bytesPerPass() == 0 ? "" : ", " + ByteSize.scaled(row.bytesPerPass()) + " per pass",
+                        row.site().isEmpty() ? "" : ", made by " + row.site()));
+    }
+
+    private void notes() {
+        table("What stands out", summary.notes(), Integer.MAX_VALUE, note -> "* " + note);
+    }
+
+    private <T> void table(String title, List<T> rows, int most, Function<T, String> format) {
+        if (rows.isEmpty()) {
+            return;
+        }
+        line(title);
+        first(rows, most).forEach(row -> line("  " + format.apply(row)));
+        if (rows.size() > most) {
+            line("  ... and %d more", rows.size() - most);
+        }
+        line("");
+    }
+
+    private long flow(Category category, Phase phase) {
+        return summary.flows().stream()
+                .filter(flow -> flow.category() == category && flow.phase() == phase)
+                .mapToLong(MemorySummary.Flow::allocatedBytes)
+                .sum();
+    }
+
+    private static <T> Collection<T> first(List<T> rows, int most) {
+        return rows.subList(0, Math.min(most, rows.size()));
+    }
+
+    private static String at(MemorySummary.Peak peak) {
+        String layer = peak.layer().isEmpty() ? "" : ", layer " + peak.layer();
+        String iteration = peak.iteration() < 0 ? "" : "at iteration " + peak.iteration();
+        return peak.bytes() == 0
+                ? ""
+                : (iteration + ", phase " + name(peak.phase()) + layer).replaceFirst("^, ", "in ");
+    }
+
+    private static String optional(OptionalLong bytes) {
+        return bytes.isPresent() ? ByteSize.format(bytes.getAsLong()) : "unknown on this system";
+    }
+
+    private static String name(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT);
+    }
+
+    private static String millis(double millis) {
+        return Double.isNaN(millis) ? "unknown" : String.format(Locale.ROOT, "%.1f ms", millis);
+    }
+
+    private static String mib(long bytes) {
+        return mib((double) bytes);
+    }
+
+    private static String mib(double bytes) {
+        return String.format(Locale.ROOT, "%10.2f", bytes / MIB);
+    }
+
+    private static String mib8(long bytes) {
+        return String.format(Locale.ROOT, "%8.2f", (double) bytes / MIB);
+    }
+
+    private static String cut(String text, int length) {
+        return text.length() <= length ? text : text.substring(0, length - 1) + "~";
+    }
+
+    private void line(String text) {
+        out.append(text.stripTrailing()).append('\n');
+    }
+
+    private void line(String format, Object... values) {
+        line(String.format(Locale.ROOT, format, values));
+    }
+}
