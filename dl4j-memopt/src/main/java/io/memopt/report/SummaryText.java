@@ -150,7 +150,9 @@ final class SummaryText {
                         row.arrays(),
                         row.oldestSeconds(),
                         name(row.phase()),
-                        row.layer().isEmpty() ? "" : ", " + (row.layer().endsWith(" layers") ? "" : "layer ") + row.layer(),
+                        row.layer().isEmpty()
+                                ? ""
+                                : ", " + (row.layer().endsWith(" layers") ? "" : "layer ") + row.layer(),
                         row.bytesPerPass() == 0 ? "" : ", " + ByteSize.scaled(row.bytesPerPass()) + " per pass",
                         row.site().isEmpty() ? "" : ", made by " + row.site()));
     }

@@ -55,10 +55,7 @@ public final class ImageClassification implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         ImageSet.Split images = cifar == null ? EmojiImages.load().split(0.2, SEED) : CifarImages.load(cifar, SEED);
-        if (images.train().size() < options.batch()) {
-            throw options.invalid("--batch=" + options.batch() + ", expected at most the "
-                    + images.train().size() + " training images");
-        }
+        options.check(images.train().size(), "training images");
         ImageBatches training = ImageBatches.training(images.train(), options.batch(), SEED);
         ImageBatches test = ImageBatches.evaluation(images.test(), options.batch());
         MultiLayerNetwork network = network(images.train().classes().size());

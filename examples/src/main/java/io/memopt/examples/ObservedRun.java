@@ -30,7 +30,7 @@ final class ObservedRun implements AutoCloseable {
     /**
      * Attaches MemOpt and starts the metrics endpoint.
      *
-     * @param name of the model, for {@code summary.json}
+     * @param name of the example, for {@code summary.json}
      * @param network a MultiLayerNetwork or a ComputationGraph
      * @param iterations how many will be trained
      */
@@ -89,15 +89,10 @@ final class ObservedRun implements AutoCloseable {
         return file;
     }
 
-    /** The summary, led by what only the program knows. */
+    /** The summary, and what only the program knows. */
     private String json(MemorySummary summary) throws IOException {
         ObjectMapper mapper = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
-        ObjectNode json = mapper.createObjectNode()
-                .put("model", name)
-                .put("batch", options.batch())
-                .put("iterations", progress.done())
-                .put("stepMillisMedian", progress.stepMillisMedian())
-                .put("hardware", Hardware.describe());
+        ObjectNode json = mapper.createObjectNode().put("example", name).put("batch", options.batch());
         json.setAll((ObjectNode) mapper.readTree(summary.toJson()));
         return mapper.writeValueAsString(json) + "\n";
     }

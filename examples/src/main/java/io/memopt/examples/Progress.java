@@ -4,7 +4,6 @@ package io.memopt.examples;
 
 import java.io.Console;
 import java.io.PrintWriter;
-import java.util.Arrays;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -13,10 +12,10 @@ import org.deeplearning4j.optimize.api.BaseTrainingListener;
 
 /**
  * Says how far a training is and when it will be done: a bar redrawn in place on a console, otherwise a line every few
- * seconds. Also keeps the time of each step.
+ * seconds.
  *
- * <p>A listener for {@code fit} over an iterator; a hand-written loop calls {@link #beginEpoch()} and
- * {@link #step(double)} itself. Threading: the training thread.
+ * <p>A listener for {@code fit} over an iterator; a hand-written loop calls {@link #step(double)} itself. Threading: the
+ * training thread.
  */
 final class Progress extends BaseTrainingListener {
     private static final int BAR_WIDTH = 24;
@@ -26,11 +25,10 @@ final class Progress extends BaseTrainingListener {
     private final PrintWriter out;
     private final boolean inPlace;
     private final LongSupplier nanoTime;
-    private final long[] stepNanos;
+    private final int total;
     private final long start;
 
     private int done;
-    private long stepStart;
     private long lastShown;
     private int shownLength;
 
@@ -43,9 +41,8 @@ final class Progress extends BaseTrainingListener {
         this.out = out;
         this.inPlace = inPlace;
         this.nanoTime = nanoTime;
-        this.stepNanos = new long[total];
+        this.total = total;
         this.start = nanoTime.getAsLong();
-        this.stepStart = start;
         this.lastShown = start;
     }
 
@@ -63,25 +60,14 @@ final class Progress extends BaseTrainingListener {
         }
     }
 
-    /** Starts the clock of the next step, which otherwise runs since the last one. */
-    void beginEpoch() {
-        stepStart = nanoTime.getAsLong();
-    }
-
     /** One more iteration is done. */
     void step(double loss) {
         long now = nanoTime.getAsLong();
-        stepNanos[done++] = now - stepStart;
-        stepStart = now;
-        if (done == stepNanos.length || now - lastShown >= (inPlace ? REDRAW_NANOS : LINE_NANOS)) {
+        done++;
+        if (done == total || now - lastShown >= (inPlace ? REDRAW_NANOS : LINE_NANOS)) {
             lastShown = now;
-            show(line(inPlace, done, stepNanos.length, now - start, loss));
+            show(line(inPlace, done, total, now - start, loss));
         }
-    }
-
-    @Override
-    public void onEpochStart(Model model) {
-        beginEpoch();
     }
 
     @Override
@@ -101,18 +87,6 @@ final class Progress extends BaseTrainingListener {
 
     int done() {
         return done;
-    }
-
-    /** Time from the end of one step to the end of the next, waiting for data included; 0 before the first. */
-    double stepMillisMedian() {
-        long[] sorted = Arrays.copyOf(stepNanos, done);
-        Arrays.sort(sorted);
-        int middle = done / 2;
-        if (done == 0) {
-            return 0;
-        }
-        double nanos = done % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2.0;
-        return nanos / TimeUnit.MILLISECONDS.toNanos(1);
     }
 
     private void show(String line) {

@@ -37,7 +37,7 @@ public final class ResidualGraph implements Callable<Integer> {
     private static final long SEED = 42;
 
     @Mixin
-    private final RunOptions options = new RunOptions(32, 8);
+    private final RunOptions options = new RunOptions(32, 6);
 
     public static void main(String[] args) {
         System.exit(RunOptions.execute(new ResidualGraph(), args));
@@ -46,10 +46,7 @@ public final class ResidualGraph implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         ImageSet.Split images = EmojiImages.load().split(0.2, SEED);
-        if (images.train().size() < options.batch()) {
-            throw options.invalid("--batch=" + options.batch() + ", expected at most the "
-                    + images.train().size() + " training images");
-        }
+        options.check(images.train().size(), "training images");
         ImageBatches training = ImageBatches.training(images.train(), options.batch(), SEED);
         ImageBatches test = ImageBatches.evaluation(images.test(), options.batch());
         ComputationGraph graph = graph(images.train().classes().size());

@@ -21,10 +21,25 @@ final class RunOptions {
     @SuppressWarnings("NullAway.Init") // picocli sets it before anybody reads it
     private CommandSpec command;
 
+    @Option(names = "--batch", paramLabel = "N", description = "Examples in a batch (${DEFAULT-VALUE}).")
     private int batch;
+
+    @Option(names = "--epochs", paramLabel = "N", description = "Passes over the training data (${DEFAULT-VALUE}).")
     private int epochs;
+
+    @Option(names = "--iterations", paramLabel = "N", description = "End after so many batches, if that is sooner.")
     private int iterations = Integer.MAX_VALUE;
+
+    @Option(
+            names = "--port",
+            paramLabel = "PORT",
+            description = "Metrics are at http://localhost:PORT/metrics (${DEFAULT-VALUE}); 0 takes any free one.")
     private int port = 9464;
+
+    @Option(
+            names = "--keep-alive",
+            paramLabel = "SECONDS",
+            description = "Serve metrics for so long after the training, for a look around.")
     private int keepAliveSeconds;
 
     @Option(
@@ -60,6 +75,14 @@ final class RunOptions {
 
     static CommandLine commandLine(Callable<Integer> example) {
         CommandLine commandLine = new CommandLine(example);
+        commandLine.setParameterExceptionHandler((failure, args) -> {
+            PrintWriter err = failure.getCommandLine().getErr();
+            err.println(failure.getMessage());
+            CommandLine.UnmatchedArgumentException.printSuggestions(failure, err);
+            err.println();
+            failure.getCommandLine().usage(err);
+            return USAGE;
+        });
         commandLine.setExecutionExceptionHandler((failure, failed, parsed) -> {
             if (failure instanceof IOException) {
                 failed.getErr().println(failed.getCommandName() + ": " + failure.getMessage());
@@ -70,46 +93,31 @@ final class RunOptions {
         return commandLine;
     }
 
-    @Option(names = "--batch", paramLabel = "N", description = "Examples in a batch (${DEFAULT-VALUE}).")
-    void setBatch(int batch) {
-        this.batch = between("--batch", batch, 1, 4096);
-    }
-
-    @Option(names = "--epochs", paramLabel = "N", description = "Passes over the training data (${DEFAULT-VALUE}).")
-    void setEpochs(int epochs) {
-        this.epochs = between("--epochs", epochs, 1, 10_000);
-    }
-
-    @Option(names = "--iterations", paramLabel = "N", description = "End after so many batches, if that is sooner.")
-    void setIterations(int iterations) {
-        this.iterations = between("--iterations", iterations, 1, Integer.MAX_VALUE);
-    }
-
-    @Option(
-            names = "--port",
-            paramLabel = "PORT",
-            description = "Metrics are at http://localhost:PORT/metrics (${DEFAULT-VALUE}); 0 takes any free one.")
-    void setPort(int port) {
-        this.port = between("--port", port, 0, 65_535);
-    }
-
-    @Option(
-            names = "--keep-alive",
-            paramLabel = "SECONDS",
-            description = "Serve metrics for so long after the training, for a look around.")
-    void setKeepAliveSeconds(int seconds) {
-        this.keepAliveSeconds = between("--keep-alive", seconds, 0, 86_400);
-    }
-
-    private int between(String option, int value, int least, int most) {
-        if (value < least || value > most) {
-            throw invalid(option + "=" + value + ", expected " + least + " to " + most);
+    /**
+     * Refuses numbers out of range; to be called before anything is done with them.
+     *
+     * @param available how many {@code what} there are to fill a batch
+     * @throws ParameterException which ends the program with the usage
+     */
+    void check(int available, String what) {
+        between("--batch", batch, 1, Integer.MAX_VALUE);
+        between("--epochs", epochs, 1, 10_000);
+        between("--iterations", iterations, 1, Integer.MAX_VALUE);
+        between("--port", port, 0, 65_535);
+        between("--keep-alive", keepAliveSeconds, 0, 86_400);
+        if (batch > available) {
+            throw invalid("--batch=" + batch + ", expected at most the " + available + " " + what);
         }
-        return value;
     }
 
-    /** What to throw for options that are well-formed but wrong together. */
-    ParameterException invalid(String message) {
+    private void between(String option, int value, int least, int most) {
+        if (value < least || value > most) {
+            String range = most == Integer.MAX_VALUE ? "at least " + least : least + " to " + most;
+            throw invalid(option + "=" + value + ", expected " + range);
+        }
+    }
+
+    private ParameterException invalid(String message) {
         return new ParameterException(command.commandLine(), message);
     }
 

@@ -44,10 +44,7 @@ public final class TextGeneration implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         List<String> sentences = MobyDick.sentences(LONGEST);
-        if (sentences.size() < options.batch()) {
-            throw options.invalid(
-                    "--batch=" + options.batch() + ", expected at most the " + sentences.size() + " sentences");
-        }
+        options.check(sentences.size(), "sentences");
         SentenceBatches batches = new SentenceBatches(sentences, options.batch(), SEED);
         MultiLayerNetwork network = network(batches.alphabet().length());
         int iterations = options.iterations(batches.count());
@@ -58,8 +55,9 @@ public final class TextGeneration implements Callable<Integer> {
                 progress.println(String.format("epoch %d: loss %.3f a character", epoch, loss));
                 network.incrementEpochCount();
             }
+            Random random = new Random(SEED);
             for (int i = 0; i < SAMPLES; i++) {
-                progress.println("> " + sample(network, batches.alphabet(), new Random(SEED + i)));
+                progress.println("> " + sample(network, batches.alphabet(), random));
             }
             run.finish();
         }
@@ -72,7 +70,6 @@ public final class TextGeneration implements Callable<Integer> {
         double characters = 0;
         AsyncDataSetIterator prefetched = new AsyncDataSetIterator(batches, 2);
         try {
-            progress.beginEpoch();
             while (prefetched.hasNext() && progress.done() < iterations) {
                 DataSet batch = prefetched.next();
                 double count = batch.getLabelsMaskArray().sumNumber().doubleValue();
