@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt;
 
+import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.nd4j.NativeTemporaries;
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.recording.EventRing;
 import io.memopt.allocator.recording.GarbageCollectionWatch;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.MemoryLimits;
 import io.memopt.allocator.recording.TraceWriter;
+import io.memopt.listeners.jfr.JfrBridge;
 import io.memopt.listeners.metrics.MemoptMetrics;
 import io.memopt.listeners.metrics.RecorderCost;
 import io.memopt.listeners.metrics.RecorderFigures;
@@ -20,6 +24,7 @@ import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.deeplearning4j.nn.api.Model;
@@ -48,12 +53,19 @@ final class Session {
     private final TrainingTimers timers = new TrainingTimers();
     private final RunTimes times = new RunTimes(RecorderCost::nanosPerEventNow);
     private final MemoptMetrics metrics;
+    private final @Nullable EventRing history;
+    private final JfrBridge flightRecorder;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
     private final Map<String, Integer> handles = new HashMap<>();
 
-    private Session(TrainingTracker tracker) {
+    private Session(TrainingTracker tracker, MemOptConfig config) {
         this.tracker = tracker;
         this.ledger = tracker.recording().ledger();
+        this.history = config.history() == 0 ? null : new EventRing(powerOfTwo(config.history()));
+        if (history != null) {
+            ledger.addSink(history);
+        }
+        this.flightRecorder = JfrBridge.open(ledger);
         this.collections = GarbageCollectionWatch.start(ledger);
         this.metrics = MemoptMetrics.of(ledger, collections, timers)
                 .recorder(recorderFigures())
@@ -74,11 +86,11 @@ final class Session {
      *
      * @throws io.memopt.allocator.nd4j.HookException if hooks cannot be installed
      */
-    static synchronized Session join(Model model) {
+    static synchronized Session join(Model model, MemOptConfig config) {
         TrainingTracker tracker = Trackers.current();
         Session session = running;
         if (session == null || session.tracker != tracker) {
-            session = new Session(tracker);
+            session = new Session(tracker, config);
             running = session;
         }
         session.add(model);
@@ -114,7 +126,8 @@ final class Session {
     }
 
     MemorySummary summary() {
-        return SummaryBuilder.of(ledger, times);
+        NativeTemporaries probe = MemoryHooks.temporaries();
+        return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
 
     void addTrace(TraceWriter writer) {
@@ -128,6 +141,11 @@ final class Session {
         traces.remove(writer);
     }
 
+    /** The latest events, oldest first; empty when no history is kept. */
+    List<MemoryEvent> recentEvents() {
+        return history == null ? List.of() : history.snapshot();
+    }
+
     private void add(Model model) {
         String name = tracker.track(model);
         handles.merge(name, 1, Integer::sum);
@@ -139,11 +157,16 @@ final class Session {
 
     private void end() {
         metrics.close();
+        flightRecorder.close();
+        if (history != null) {
+            ledger.removeSink(history);
+        }
         collections.close();
         tracker.removeObserver(timers);
         tracker.removeObserver(times);
         // A MemoryListener that a user added by hand keeps the hooks in place.
         if (tracker.networks().isEmpty()) {
+            MemoryHooks.stopMeasuringTemporaries();
             tracker.close();
             MemoryHooks.uninstall();
         }
@@ -157,10 +180,25 @@ final class Session {
             }
 
             @Override
+            public long memoryBytes() {
+                return history == null ? 0 : history.memoryBytes();
+            }
+
+            @Override
             public int leakedPrefetchers() {
                 return Prefetchers.abandoned(ledger, ABANDONED_SECONDS).size();
             }
         };
+    }
+
+    private static List<MemorySummary.OperationRow> rows(NativeTemporaries probe) {
+        return probe.peaks().stream()
+                .map(peak -> new MemorySummary.OperationRow(peak.operation(), peak.calls(), peak.peakBytes()))
+                .toList();
+    }
+
+    private static int powerOfTwo(int atLeast) {
+        return Math.max(1, Integer.highestOneBit(Math.max(1, 2 * atLeast - 1)));
     }
 
     private static String describe(Model model) {

@@ -41,11 +41,11 @@ public final class SummaryBuilder {
     }
 
     /** The summary of this moment. */
-    public static MemorySummary of(MemoryLedger ledger, RunFigures run) {
-        return new SummaryBuilder(ledger, run).build();
+    public static MemorySummary of(MemoryLedger ledger, RunFigures run, List<MemorySummary.OperationRow> operations) {
+        return new SummaryBuilder(ledger, run).build(operations);
     }
 
-    private MemorySummary build() {
+    private MemorySummary build(List<MemorySummary.OperationRow> operations) {
         List<OwnerUsage> usage = ledger.usage();
         ProcessMemory process = ProcessMemory.now();
         long reserved = 0;
@@ -74,6 +74,7 @@ public final class SummaryBuilder {
                 workspaces,
                 threads,
                 garbage,
+                operations,
                 attributedShare(usage),
                 process.residentBytes(),
                 process.unattributedBytes(offHeap),

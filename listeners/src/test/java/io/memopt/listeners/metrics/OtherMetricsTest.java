@@ -21,7 +21,7 @@ class OtherMetricsTest {
     void process_whereFiguresAreAbsent_hasNoSuchMeters() {
         new ProcessMetrics(
                         driver.ledger,
-                        () -> new ProcessMemory(NONE, 10, 20, 0, 0),
+                        () -> new ProcessMemory(NONE, 10, 10, 20, 0, 0),
                         () -> new MemoryLimits(NONE, NONE, OptionalLong.of(7), NONE, NONE))
                 .bindTo(registry);
 
@@ -42,7 +42,7 @@ class OtherMetricsTest {
         driver.ledger.allocated(Driver.HOST, 1, 1, 300, 300);
         new ProcessMetrics(
                         driver.ledger,
-                        () -> new ProcessMemory(OptionalLong.of(1000), 100, 50, 25, 0),
+                        () -> new ProcessMemory(OptionalLong.of(1000), 100, 100, 50, 25, 0),
                         MemoryLimits::current)
                 .bindTo(registry);
 

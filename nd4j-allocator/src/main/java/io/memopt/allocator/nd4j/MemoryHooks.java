@@ -25,6 +25,7 @@ public final class MemoryHooks {
     private static final String CPU_MANAGER = "org.nd4j.linalg.cpu.nativecpu.workspace.CpuWorkspaceManager";
     private static final String CUDA_MANAGER = "org.nd4j.jita.workspace.CudaWorkspaceManager";
 
+    private static volatile @Nullable NativeTemporaries temporaries;
     private static volatile @Nullable Recording current;
     private static @Nullable NativeOps originalOps;
     private static @Nullable NativeOps interposer;
@@ -63,6 +64,26 @@ public final class MemoryHooks {
         interpose();
         replaceManager(manager);
         return recording();
+    }
+
+    /** Begins to measure what custom operations allocate natively; see {@link NativeTemporaries} for what that costs. */
+    public static synchronized NativeTemporaries measureTemporaries() {
+        NativeTemporaries known = temporaries;
+        if (known == null) {
+            known = new NativeTemporaries();
+            temporaries = known;
+        }
+        return known;
+    }
+
+    /** Ends what {@link #measureTemporaries} began. */
+    public static void stopMeasuringTemporaries() {
+        temporaries = null;
+    }
+
+    /** The running measurement, if any. */
+    public static @Nullable NativeTemporaries temporaries() {
+        return temporaries;
     }
 
     /** Takes the hooks out. The recording ends; its figures can still be read. Does nothing when none are in place. */
