@@ -35,7 +35,7 @@ public final class TextGeneration implements Callable<Integer> {
     private static final int SAMPLES = 3;
 
     @Mixin
-    private final RunOptions options = new RunOptions(32, 6);
+    private final RunOptions options = new RunOptions(32, 4);
 
     public static void main(String[] args) {
         System.exit(RunOptions.execute(new TextGeneration(), args));
