@@ -60,14 +60,21 @@ final class Notes {
                     + " Java garbage collector, phase " + row.phase().name().toLowerCase(Locale.ROOT)
                     + (row.bytesPerPass() == 0 ? "" : ", growing " + ByteSize.scaled(row.bytesPerPass()) + " per pass")
                     + (row.site().isEmpty() ? "" : ", made by " + row.site()) + ". ";
-            boolean inference = row.phase() == Phase.INFERENCE || row.phase() == Phase.EVALUATION;
-            notes.add(what
-                    + (inference
-                            ? "Call output(x, false, workspace) inside try (workspace ="
-                                    + " Nd4j.getWorkspaceManager().getAndActivateWorkspace(configuration, id)), or close() the"
-                                    + " result."
-                            : "close() these arrays when done; the collector does not see their size."));
+            notes.add(what + remedy(row));
         }
+    }
+
+    /** What a user can do about arrays of one origin. */
+    private static String remedy(MemorySummary.GarbageRow row) {
+        if (row.site().startsWith("BatchNormalization.preOutput")) {
+            return "Deeplearning4j 1.0.0-M2.1 detaches two arrays in every batch normalisation and pass, and no call gives"
+                    + " them back. The collector runs when the Java heap fills, so a smaller -Xmx keeps this lower.";
+        }
+        boolean inference = row.phase() == Phase.INFERENCE || row.phase() == Phase.EVALUATION;
+        return inference
+                ? "Call output(x, false, workspace) inside try (workspace ="
+                        + " Nd4j.getWorkspaceManager().getAndActivateWorkspace(configuration, id)), or close() the result."
+                : "close() these arrays when done; the collector does not see their size.";
     }
 
     private void views() {
