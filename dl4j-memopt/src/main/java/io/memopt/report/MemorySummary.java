@@ -139,7 +139,8 @@ public record MemorySummary(
                 OptionalLong.empty(),
                 0,
                 0,
-                List.of("Nothing was observed: see the warning that was logged at attach, or MemOptConfig.enabled."));
+                List.of("Nothing was observed: see the warning that was logged at attach,"
+                        + " MemOptConfig.enabled, or the system property memopt.enabled."));
     }
 
     /** The summary as one JSON object; numbers are plain, absent figures are null. */
