@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt;
 
+import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.nd4j.Settings;
 import io.memopt.allocator.recording.TraceOptions;
 import io.memopt.allocator.recording.TraceWriter;
@@ -14,6 +16,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
@@ -80,7 +83,10 @@ public final class MemOpt implements AutoCloseable {
         }
         try {
             WeakReference<Model> handle = new WeakReference<>(network);
-            Session session = Session.join(network, handle);
+            Session session = Session.join(network, handle, config);
+            if (config.nativeTemporaries()) {
+                MemoryHooks.measureTemporaries();
+            }
             TraceWriter trace =
                     config.trace().map(path -> open(path, config, session)).orElse(null);
             return new MemOpt(session, handle, session.nameOf(network), trace);
@@ -117,6 +123,11 @@ public final class MemOpt implements AutoCloseable {
     /** Where the memory of this process is and was. Can still be asked for after {@link #close()}. */
     public MemorySummary summary() {
         return session == null ? MemorySummary.none() : session.summary();
+    }
+
+    /** The latest events of the process, oldest first; a copy. Empty when {@link MemOptConfig#history()} is 0. */
+    public List<MemoryEvent> recentEvents() {
+        return session == null ? List.of() : session.recentEvents();
     }
 
     /**
@@ -173,7 +184,10 @@ public final class MemOpt implements AutoCloseable {
 
     private static @Nullable TraceWriter open(Path path, MemOptConfig config, Session session) {
         try {
-            TraceOptions options = TraceOptions.DEFAULTS.withMaxBytes(config.traceMaxBytes());
+            TraceOptions options = TraceOptions.DEFAULTS
+                    .withMaxBytes(config.traceMaxBytes())
+                    .withProperty("dl4jVersion", Nd4jFacts.version())
+                    .withProperty("backend", Nd4jFacts.backend());
             TraceWriter writer = new TraceWriter(
                     path, session.ledger().owners(), session.ledger().workspaces(), options);
             session.addTrace(writer);

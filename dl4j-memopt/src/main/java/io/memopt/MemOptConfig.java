@@ -12,17 +12,28 @@ import java.util.Optional;
  * @param enabled false makes attach do nothing at all
  * @param trace file that every event is written to, if any
  * @param traceMaxBytes size at which writing the trace stops, at least 1 MiB
+ * @param history number of latest events kept in memory at least, 0 for none; 64 bytes each, at most 8 Mi; one history
+ *     serves the process, the first handle decides
+ * @param nativeTemporaries measures what operations allocate inside the native library, at half a millisecond each
  */
-public record MemOptConfig(boolean enabled, Optional<Path> trace, long traceMaxBytes) {
+public record MemOptConfig(
+        boolean enabled, Optional<Path> trace, long traceMaxBytes, int history, boolean nativeTemporaries) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
+    /** 4 MiB, some hundred iterations of a small network. */
+    public static final int DEFAULT_HISTORY = 1 << 16;
+
+    private static final int MAX_HISTORY = 1 << 23;
     private static final long MIB = 1 << 20;
 
     public MemOptConfig {
         Objects.requireNonNull(trace, "trace");
         if (traceMaxBytes < MIB) {
             throw new IllegalArgumentException("traceMaxBytes=" + traceMaxBytes + ", expected at least " + MIB);
+        }
+        if (history < 0 || history > MAX_HISTORY) {
+            throw new IllegalArgumentException("history=" + history + ", expected 0.." + MAX_HISTORY);
         }
     }
 
@@ -40,6 +51,8 @@ public record MemOptConfig(boolean enabled, Optional<Path> trace, long traceMaxB
         private boolean enabled = true;
         private Optional<Path> trace = Optional.empty();
         private long traceMaxBytes = DEFAULT_TRACE_MAX_BYTES;
+        private int history = DEFAULT_HISTORY;
+        private boolean nativeTemporaries;
 
         private Builder() {}
 
@@ -61,13 +74,25 @@ public record MemOptConfig(boolean enabled, Optional<Path> trace, long traceMaxB
             return this;
         }
 
+        /** Default {@value MemOptConfig#DEFAULT_HISTORY}. */
+        public Builder history(int events) {
+            history = events;
+            return this;
+        }
+
+        /** Default false: a diagnostic that slows training down. Linux only. */
+        public Builder nativeTemporaries(boolean value) {
+            nativeTemporaries = value;
+            return this;
+        }
+
         /**
          * The settings.
          *
          * @throws IllegalArgumentException if one is out of range
          */
         public MemOptConfig build() {
-            return new MemOptConfig(enabled, trace, traceMaxBytes);
+            return new MemOptConfig(enabled, trace, traceMaxBytes, history, nativeTemporaries);
         }
     }
 }

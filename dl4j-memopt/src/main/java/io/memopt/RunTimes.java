@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.function.DoubleSupplier;
 
 /** Durations of a run, bounded: the last {@value #KEPT} iterations. Threading: any thread. */
 final class RunTimes implements TrainingObserver, RunFigures {
@@ -20,12 +21,12 @@ final class RunTimes implements TrainingObserver, RunFigures {
     private final AtomicLongArray passes = new AtomicLongArray(Phase.values().length);
     private final long[] recent = new long[KEPT];
     private final long startNanos = System.nanoTime();
-    private final double nanosPerEvent;
+    private final DoubleSupplier nanosPerEvent;
     private long iterations;
     private long timed;
 
     /** Begins now; {@code nanosPerEvent} is what recording one event costs on this machine. */
-    RunTimes(double nanosPerEvent) {
+    RunTimes(DoubleSupplier nanosPerEvent) {
         this.nanosPerEvent = nanosPerEvent;
     }
 
@@ -75,6 +76,6 @@ final class RunTimes implements TrainingObserver, RunFigures {
     @Override
     public double overheadShare(long events) {
         long elapsed = Math.max(1, System.nanoTime() - startNanos);
-        return events * nanosPerEvent / elapsed;
+        return events * nanosPerEvent.getAsDouble() / elapsed;
     }
 }

@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt;
 
+import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.nd4j.NativeTemporaries;
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.recording.EventRing;
 import io.memopt.allocator.recording.GarbageCollectionWatch;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.MemoryLimits;
 import io.memopt.allocator.recording.TraceWriter;
+import io.memopt.listeners.jfr.JfrBridge;
 import io.memopt.listeners.metrics.MemoptMetrics;
 import io.memopt.listeners.metrics.RecorderCost;
 import io.memopt.listeners.metrics.RecorderFigures;
@@ -50,16 +54,23 @@ final class Session {
     private final MemoryLedger ledger;
     private final GarbageCollectionWatch collections;
     private final TrainingTimers timers = new TrainingTimers();
-    private final RunTimes times = new RunTimes(RecorderCost.measureNanos());
+    private final RunTimes times = new RunTimes(RecorderCost::nanosPerEventNow);
     private final MemoptMetrics metrics;
+    private final @Nullable EventRing history;
+    private final JfrBridge flightRecorder;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours = Collections.newSetFromMap(new WeakHashMap<>());
 
-    private Session(TrainingTracker tracker) {
+    private Session(TrainingTracker tracker, MemOptConfig config) {
         this.tracker = tracker;
         this.ledger = tracker.recording().ledger();
+        this.history = config.history() == 0 ? null : new EventRing(powerOfTwo(config.history()));
+        if (history != null) {
+            ledger.addSink(history);
+        }
+        this.flightRecorder = JfrBridge.open(ledger);
         this.collections = GarbageCollectionWatch.start(ledger);
         this.metrics = MemoptMetrics.of(ledger, collections, timers)
                 .recorder(recorderFigures())
@@ -82,11 +93,11 @@ final class Session {
      * @throws io.memopt.allocator.nd4j.HookException if hooks cannot be installed
      * @throws IllegalArgumentException if {@code model} is not initialised
      */
-    static synchronized Session join(Model model, WeakReference<Model> handle) {
+    static synchronized Session join(Model model, WeakReference<Model> handle, MemOptConfig config) {
         TrainingTracker tracker = Trackers.current();
         Session session = running;
         if (session == null || session.tracker != tracker) {
-            session = new Session(tracker);
+            session = new Session(tracker, config);
             running = session;
         }
         try {
@@ -123,7 +134,8 @@ final class Session {
     }
 
     MemorySummary summary() {
-        return SummaryBuilder.of(ledger, times);
+        NativeTemporaries probe = MemoryHooks.temporaries();
+        return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
 
     void addTrace(TraceWriter writer) {
@@ -135,6 +147,11 @@ final class Session {
         ledger.removeSink(writer);
         writer.close();
         traces.remove(writer);
+    }
+
+    /** The latest events, oldest first; empty when no history is kept. */
+    List<MemoryEvent> recentEvents() {
+        return history == null ? List.of() : history.snapshot();
     }
 
     private void add(Model model) {
@@ -167,9 +184,14 @@ final class Session {
 
     private void end() {
         metrics.close();
+        flightRecorder.close();
+        if (history != null) {
+            ledger.removeSink(history);
+        }
         collections.close();
         tracker.removeObserver(timers);
         tracker.removeObserver(times);
+        MemoryHooks.stopMeasuringTemporaries();
         if (tracker.networks().isEmpty()) {
             tracker.close();
             MemoryHooks.uninstall();
@@ -184,10 +206,25 @@ final class Session {
             }
 
             @Override
+            public long memoryBytes() {
+                return history == null ? 0 : history.memoryBytes();
+            }
+
+            @Override
             public int leakedPrefetchers() {
                 return Prefetchers.abandoned(ledger, ABANDONED_SECONDS).size();
             }
         };
+    }
+
+    private static List<MemorySummary.OperationRow> rows(NativeTemporaries probe) {
+        return probe.peaks().stream()
+                .map(peak -> new MemorySummary.OperationRow(peak.operation(), peak.calls(), peak.peakBytes()))
+                .toList();
+    }
+
+    private static int powerOfTwo(int atLeast) {
+        return Math.max(1, Integer.highestOneBit(Math.max(1, 2 * atLeast - 1)));
     }
 
     private static String describe(Model model) {

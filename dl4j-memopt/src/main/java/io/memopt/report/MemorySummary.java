@@ -27,9 +27,10 @@ import java.util.TreeMap;
  * @param workspaces by name, all threads together, largest first
  * @param threads workspace memory by thread, largest first
  * @param garbage detached arrays that only {@code close()} or the Java garbage collector will free, largest first
+ * @param operations native temporaries of operations, largest first; empty unless that diagnostic is on
  * @param attributedShare share of all allocated bytes that carry an owner, layer or category
  * @param residentBytes resident size of the process, absent where the system does not tell
- * @param unattributedBytes resident bytes that neither the JVM nor the ledger accounts for; a lower bound
+ * @param unattributedBytes resident bytes that neither the JVM nor the ledger accounts for; an estimate
  * @param overheadShare estimated share of wall time spent recording
  * @param events events recorded
  * @param notes what stands out, and what to do about it
@@ -48,6 +49,7 @@ public record MemorySummary(
         List<WorkspaceRow> workspaces,
         List<ThreadRow> threads,
         List<GarbageRow> garbage,
+        List<OperationRow> operations,
         double attributedShare,
         OptionalLong residentBytes,
         OptionalLong unattributedBytes,
@@ -63,6 +65,7 @@ public record MemorySummary(
         workspaces = List.copyOf(workspaces);
         threads = List.copyOf(threads);
         garbage = List.copyOf(garbage);
+        operations = List.copyOf(operations);
         notes = List.copyOf(notes);
     }
 
@@ -102,6 +105,7 @@ public record MemorySummary(
     /**
      * Detached arrays of one origin that are still held.
      *
+     * @param layer their layer, or how many layers they are of
      * @param site code that made them, {@code ""} when they were too small to look
      * @param heldByViewBytes part of the bytes whose arrays have live views: each view keeps its whole array
      * @param oldestSeconds age of the oldest
@@ -134,6 +138,7 @@ public record MemorySummary(
                 List.of(),
                 List.of(),
                 List.of(),
+                List.of(),
                 1,
                 OptionalLong.empty(),
                 OptionalLong.empty(),
@@ -142,6 +147,9 @@ public record MemorySummary(
                 List.of("Nothing was observed: see the warning that was logged at attach,"
                         + " MemOptConfig.enabled, or the system property memopt.enabled."));
     }
+
+    /** Largest growth of the resident size during one call of an operation. */
+    public record OperationRow(String operation, long calls, long peakBytes) {}
 
     /** The summary as one JSON object; numbers are plain, absent figures are null. */
     public String toJson() {

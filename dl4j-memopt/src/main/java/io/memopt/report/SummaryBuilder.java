@@ -43,11 +43,11 @@ public final class SummaryBuilder {
     }
 
     /** The summary of this moment. */
-    public static MemorySummary of(MemoryLedger ledger, RunFigures run) {
-        return new SummaryBuilder(ledger, run).build();
+    public static MemorySummary of(MemoryLedger ledger, RunFigures run, List<MemorySummary.OperationRow> operations) {
+        return new SummaryBuilder(ledger, run).build(operations);
     }
 
-    private MemorySummary build() {
+    private MemorySummary build(List<MemorySummary.OperationRow> operations) {
         List<OwnerUsage> usage = ledger.usage();
         ProcessMemory process = ProcessMemory.now();
         long reserved = 0;
@@ -76,6 +76,7 @@ public final class SummaryBuilder {
                 workspaces,
                 threads,
                 garbage,
+                operations,
                 attributedShare(usage),
                 process.residentBytes(),
                 process.unattributedBytes(offHeap),
@@ -207,8 +208,8 @@ public final class SummaryBuilder {
             Owner owner = ledger.owners().ownerOf(allocation.owner());
             if (isGarbage(allocation)) {
                 String site = allocation.site() == null ? "" : allocation.site();
-                groups.computeIfAbsent(List.of(owner.phase(), owner.layer(), site), k -> new Garbage(owner, site))
-                        .add(allocation);
+                groups.computeIfAbsent(List.of(owner.phase(), site), k -> new Garbage(owner.phase(), site))
+                        .add(allocation, owner.layer());
             }
         }
         return groups.values().stream()
@@ -225,30 +226,36 @@ public final class SummaryBuilder {
 
     /** Running sums of one origin. */
     private static final class Garbage {
-        private final Owner owner;
+        private final Phase phase;
         private final String site;
+        private final Set<String> layers = new HashSet<>();
         private long arrays;
         private long bytes;
         private long viewed;
         private long oldest = Long.MAX_VALUE;
 
-        Garbage(Owner owner, String site) {
-            this.owner = owner;
+        Garbage(Phase phase, String site) {
+            this.phase = phase;
             this.site = site;
         }
 
-        void add(LiveAllocation allocation) {
+        void add(LiveAllocation allocation, String layer) {
+            layers.add(layer);
             arrays++;
             bytes += allocation.roundedBytes();
             viewed += allocation.views() > 0 ? allocation.roundedBytes() : 0;
             oldest = Math.min(oldest, allocation.timeNanos());
         }
 
+        private String layerText() {
+            return layers.size() == 1 ? layers.iterator().next() : layers.size() + " layers";
+        }
+
         MemorySummary.GarbageRow row(SummaryBuilder builder) {
-            long passes = builder.run.passes(owner.phase());
+            long passes = builder.run.passes(phase);
             long perPass = passes == 0 ? 0 : Math.round((double) bytes / passes);
             return new MemorySummary.GarbageRow(
-                    owner.phase(), owner.layer(), site, arrays, bytes, viewed, builder.seconds(oldest), perPass);
+                    phase, layerText(), site, arrays, bytes, viewed, builder.seconds(oldest), perPass);
         }
     }
 }

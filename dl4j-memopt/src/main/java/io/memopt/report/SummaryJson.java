@@ -49,6 +49,7 @@ final class SummaryJson {
         json.add("workspaces", array(summary.workspaces()));
         json.add("threads", array(summary.threads()));
         json.add("garbage", array(summary.garbage()));
+        json.add("operations", array(summary.operations()));
         json.add("notes", array(summary.notes()));
         return GSON.toJson(json);
     }

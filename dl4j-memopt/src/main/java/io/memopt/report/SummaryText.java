@@ -38,6 +38,7 @@ final class SummaryText {
         workspaces();
         threads();
         garbage();
+        operations();
         notes();
         return out.toString();
     }
@@ -60,7 +61,7 @@ final class SummaryText {
         line("%-18s %s  %s", "in use peak", ByteSize.format(summary.usedPeak().bytes()), at(summary.usedPeak()));
         line("%-18s %s", "process resident", optional(summary.residentBytes()));
         line(
-                "%-18s %s (native temporaries, allocator retention, libraries; a lower bound)",
+                "%-18s %s (native temporaries, allocator retention, libraries; an estimate)",
                 "unattributed", optional(summary.unattributedBytes()));
         line("%-18s %.2f %% of all allocated bytes", "attributed", 100 * summary.attributedShare());
         line("%-18s %.3f %% of the time, %d events", "recording cost", 100 * summary.overheadShare(), summary.events());
@@ -150,9 +151,24 @@ final class SummaryText {
                         row.arrays(),
                         row.oldestSeconds(),
                         name(row.phase()),
-                        row.layer().isEmpty() ? "" : ", layer " + row.layer(),
+                        row.layer().isEmpty()
+                                ? ""
+                                : ", " + (row.layer().endsWith(" layers") ? "" : "layer ") + row.layer(),
                         row.bytesPerPass() == 0 ? "" : ", " + ByteSize.scaled(row.bytesPerPass()) + " per pass",
                         row.site().isEmpty() ? "" : ", made by " + row.site()));
+    }
+
+    private void operations() {
+        table(
+                "Native memory of operations (growth of the resident size during one call)",
+                summary.operations(),
+                TOP_ROWS,
+                row -> String.format(
+                        Locale.ROOT,
+                        "%-34s %s MiB   %d calls",
+                        cut(row.operation(), 34),
+                        mib(row.peakBytes()),
+                        row.calls()));
     }
 
     private void notes() {

@@ -3,14 +3,14 @@
 package io.memopt.listeners.metrics;
 
 import io.memopt.allocator.recording.MemoryLedger;
-import io.micrometer.core.instrument.MeterRegistry;
 import java.util.function.LongSupplier;
 
-/** What recording itself does and costs. The first binding measures the cost of an event, in about 15 ms. */
+/** What recording itself does and costs. Every half minute a scrape measures the cost of an event, in about 15 ms. */
 public final class RecorderMetrics extends PassBinder {
     private final MemoryLedger ledger;
     private final RecorderFigures figures;
-    private double nanosPerEvent = -1;
+    private double overheadSeconds;
+    private long countedEvents;
 
     public RecorderMetrics(MemoryLedger ledger, RecorderFigures figures) {
         this(ledger, figures, System::nanoTime);
@@ -23,32 +23,22 @@ public final class RecorderMetrics extends PassBinder {
     }
 
     @Override
-    public void bindTo(MeterRegistry registry) {
-        calibrate();
-        super.bindTo(registry);
-    }
-
-    /** Measured cost of an event, 0 before the first binding. */
-    public synchronized double nanosPerEvent() {
-        return Math.max(0, nanosPerEvent);
-    }
-
-    @Override
     Source open() {
         return this::collect;
     }
 
-    private synchronized void calibrate() {
-        if (nanosPerEvent < 0) {
-            nanosPerEvent = RecorderCost.measureNanos();
-        }
+    /** Never falls, although the cost of an event is found to be lower as code gets compiled. */
+    private synchronized double overheadSeconds(long events) {
+        overheadSeconds += Math.max(0, events - countedEvents) * RecorderCost.nanosPerEvent() * 1e-9;
+        countedEvents = Math.max(countedEvents, events);
+        return overheadSeconds;
     }
 
     private void collect(Rows rows) {
         long events = ledger.events();
         rows.put(Metric.RECORDER_EVENTS, events);
         rows.put(Metric.RECORDER_LOST_EVENTS, figures.lostEvents());
-        rows.put(Metric.RECORDER_OVERHEAD, events * nanosPerEvent() * 1e-9);
+        rows.put(Metric.RECORDER_OVERHEAD, overheadSeconds(events));
         rows.put(Metric.RECORDER_MEMORY, ledger.memoryBytes() + figures.memoryBytes());
         rows.put(Metric.LEAKED_PREFETCHERS, figures.leakedPrefetchers());
     }

@@ -91,7 +91,10 @@ public final class MetricsServer implements AutoCloseable {
         return URI.create("http://" + bracketed + ":" + port() + "/metrics");
     }
 
-    /** For meters of the caller's own, or common tags; closed with the server. */
+    /**
+     * For meters of the caller's own; closed with the server. Common tags must be set before any meter is there: give a
+     * binder {@code registry -> registry.config().commonTags(…)} as the first.
+     */
     public MeterRegistry registry() {
         return registry;
     }
@@ -144,7 +147,7 @@ public final class MetricsServer implements AutoCloseable {
             String message = "Metrics endpoint not started: cannot listen on host=" + host + ", port=" + port + " ("
                     + e.getMessage()
                     + "). Choose another port, or 0 for any free one; if an earlier run still holds it,"
-                    + " stop that run. Training goes on without the endpoint if this is caught.";
+                    + " stop that run.";
             throw new MetricsServerException(message, port, e);
         }
     }

@@ -37,6 +37,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** The metric contract, against both Prometheus registries of Micrometer. */
 @SuppressWarnings("deprecation") // the simpleclient registry is what MetricsServer uses
 class CatalogueTest {
+    /** Resources of the grafana module; surefire runs in the directory of this one. */
+    private static final Path GRAFANA = Path.of(System.getProperty("memopt.grafana", "../grafana/src/main/resources"));
+
     private final Driver driver = new Driver();
     private final GarbageCollectionWatch watch = GarbageCollectionWatch.start(driver.ledger);
     private final MemoptMetrics metrics = MemoptMetrics.of(driver.ledger, watch, driver.timers)
@@ -190,12 +193,11 @@ class CatalogueTest {
     /** Dashboards and rules may use only what is exported. */
     @Test
     void dashboards_useOnlyExportedMetrics() throws IOException {
-        Path resources = Path.of(System.getProperty("memopt.grafana", "../grafana/src/main/resources"));
-        assumeTrue(Files.isDirectory(resources), "SKIPPED: no dashboards at " + resources.toAbsolutePath());
+        assumeTrue(Files.isDirectory(GRAFANA), "SKIPPED: no dashboards at " + GRAFANA.toAbsolutePath());
         Set<String> exported = new TreeSet<>(catalogue().keySet());
         Pattern name = Pattern.compile("(?<![a-zA-Z0-9_:-])memopt_[a-z_]+(?![a-zA-Z0-9_:])");
         Set<String> used = new TreeSet<>();
-        try (Stream<Path> files = Files.walk(resources)) {
+        try (Stream<Path> files = Files.walk(GRAFANA)) {
             for (Path file : files.filter(Files::isRegularFile).toList()) {
                 Matcher matcher = name.matcher(Files.readString(file));
                 while (matcher.find()) {
@@ -205,6 +207,16 @@ class CatalogueTest {
         }
 
         assertThat(exported).containsAll(used);
+    }
+
+    /** The list that the grafana module keeps for its own tests is this one. */
+    @Test
+    void listOfTheGrafanaModule_isTheCatalogue() throws IOException {
+        Path list = GRAFANA.resolve("io/memopt/grafana/metrics.txt");
+        assumeTrue(Files.isRegularFile(list), "SKIPPED: no list at " + list.toAbsolutePath());
+
+        assertThat(Files.readAllLines(list).stream().filter(line -> !line.startsWith("#")))
+                .containsExactlyInAnyOrderElementsOf(catalogue().keySet());
     }
 
     private static void assertCatalogue(Exposition scrape) throws IOException {

@@ -21,7 +21,7 @@ class OtherMetricsTest {
     void process_whereFiguresAreAbsent_hasNoSuchMeters() {
         new ProcessMetrics(
                         driver.ledger,
-                        () -> new ProcessMemory(NONE, 10, 20, 0, 0),
+                        () -> new ProcessMemory(NONE, 10, 10, 20, 0, 0),
                         () -> new MemoryLimits(NONE, NONE, OptionalLong.of(7), NONE, NONE))
                 .bindTo(registry);
 
@@ -42,7 +42,7 @@ class OtherMetricsTest {
         driver.ledger.allocated(Driver.HOST, 1, 1, 300, 300);
         new ProcessMetrics(
                         driver.ledger,
-                        () -> new ProcessMemory(OptionalLong.of(1000), 100, 50, 25, 0),
+                        () -> new ProcessMemory(OptionalLong.of(1000), 100, 100, 50, 25, 0),
                         MemoryLimits::current)
                 .bindTo(registry);
 
@@ -70,11 +70,10 @@ class OtherMetricsTest {
         driver.everything("net");
         metrics.bindTo(registry);
 
-        assertThat(metrics.nanosPerEvent()).isBetween(1.0, 100_000.0);
         assertThat(registry.get("memopt.recorder.overhead.seconds")
                         .functionCounter()
                         .count())
-                .isEqualTo(driver.ledger.events() * metrics.nanosPerEvent() * 1e-9);
+                .isBetween(driver.ledger.events() * 1e-9, driver.ledger.events() * 1e-2);
         assertThat(registry.get("memopt.recorder.lost.events").functionCounter().count())
                 .isEqualTo(3);
         assertThat(registry.get("memopt.recorder.memory").gauge().value()).isGreaterThan(1 << 20);

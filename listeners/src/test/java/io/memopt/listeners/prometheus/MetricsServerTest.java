@@ -109,6 +109,21 @@ class MetricsServerTest {
     }
 
     @Test
+    void start_withCommonTagsFirst_putsThemOnEverySample() {
+        MeterBinder tags = registry -> registry.config().commonTags("job_id", "7");
+        try (MetricsServer server = MetricsServer.start(List.of(tags, metrics), 0)) {
+            timers.iterationEnded("net", 1, 0, 1000);
+            ledger.openAccount("WS", Thread.currentThread(), false);
+
+            assertThat(server.scrape().lines().filter(line -> !line.startsWith("#")))
+                    .isNotEmpty()
+                    .allMatch(line -> line.contains("job_id=\"7\""));
+            timers.networkRemoved("net");
+            assertThat(server.scrape()).doesNotContain("network=\"net\"");
+        }
+    }
+
+    @Test
     void close_freesThePort_andBindersCanServeAgain() {
         MetricsServer first = MetricsServer.start(metrics, 0);
         int port = first.port();

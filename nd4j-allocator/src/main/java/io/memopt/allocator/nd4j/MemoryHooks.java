@@ -31,6 +31,7 @@ public final class MemoryHooks {
     /** What was warned of in this JVM; a second attach need not hear it again. */
     private static final Set<String> warned = new HashSet<>();
 
+    private static volatile @Nullable NativeTemporaries temporaries;
     private static volatile @Nullable Recording current;
     private static @Nullable NativeOps originalOps;
     private static @Nullable NativeOps interposer;
@@ -73,6 +74,26 @@ public final class MemoryHooks {
         interpose();
         replaceManager(manager);
         return recording();
+    }
+
+    /** Begins to measure what custom operations allocate natively; see {@link NativeTemporaries} for what that costs. */
+    public static synchronized NativeTemporaries measureTemporaries() {
+        NativeTemporaries known = temporaries;
+        if (known == null) {
+            known = new NativeTemporaries();
+            temporaries = known;
+        }
+        return known;
+    }
+
+    /** Ends what {@link #measureTemporaries} began. */
+    public static void stopMeasuringTemporaries() {
+        temporaries = null;
+    }
+
+    /** The running measurement, if any. */
+    public static @Nullable NativeTemporaries temporaries() {
+        return temporaries;
     }
 
     /** Takes the hooks out. The recording ends; its figures can still be read. Does nothing when none are in place. */

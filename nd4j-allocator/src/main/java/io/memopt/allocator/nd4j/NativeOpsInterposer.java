@@ -7,6 +7,7 @@ import io.memopt.allocator.event.TransferDirection;
 import io.memopt.allocator.recording.LiveAllocation;
 import io.memopt.allocator.recording.MemoryLedger;
 import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerPointer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.nativeblas.NativeOps;
@@ -14,7 +15,7 @@ import org.nd4j.nativeblas.OpaqueDataBuffer;
 
 /**
  * Stands between ND4J and its native library and books every native allocation, free and transfer. The methods below are
- * those that matter; {@link InterposerFactory} generates the other 230 as plain forwards at run time, so that the same
+ * those that matter; {@link InterposerFactory} generates the others as plain forwards at run time, so that the same
  * class works on every ND4J whose {@link NativeOps} has them.
  *
  * <p>Order matters: a free is booked before it happens and an allocation after it did, because another thread may get the
@@ -123,6 +124,19 @@ public abstract class NativeOpsInterposer implements NativeOps {
         long start = System.nanoTime();
         int result = target.memcpyAsync(to, from, bytes, kind, reserved);
         transferred(kind, to, bytes, start);
+        return result;
+    }
+
+    @Override
+    @SuppressWarnings("rawtypes")
+    public int execCustomOp2(PointerPointer extra, long hash, Pointer context) {
+        NativeTemporaries probe = MemoryHooks.temporaries();
+        if (probe == null) {
+            return target.execCustomOp2(extra, hash, context);
+        }
+        long before = probe.before();
+        int result = target.execCustomOp2(extra, hash, context);
+        probe.after(hash, before);
         return result;
     }
 

@@ -38,7 +38,7 @@ final class AllocationSites {
         if (bytes < MINIMUM_BYTES) {
             return null;
         }
-        int count = seen.getAndIncrement(owner);
+        int count = seen.getAndIncrement(owner) & Integer.MAX_VALUE; // wraps to 0, not to "never seen"
         if (count >= ALWAYS && (count & SOMETIMES - 1) != 0) {
             return last.get(owner);
         }

@@ -16,7 +16,7 @@ import java.util.function.IntFunction;
 /**
  * Does the sums of {@link MemoryLedger} again, from events: totals and peaks of a recording at any of its moments.
  *
- * <p>Exact for a recording that began before the first allocation and has no gaps. Memory that was there before
+ * <p>Exact for a recording whose writer heard every event since it was made and has no gaps. Memory that was there before
  * {@code startNanos} is left out when it is freed. After a {@link #gap} the figures are estimates, see {@link #isExact()}.
  * Peaks are those of the order of events; with several allocating threads the ledger's may differ by what was in flight.
  *
@@ -127,7 +127,7 @@ public final class LiveReplay implements TraceVisitor {
             arrays.computeIfAbsent(workspace, id -> new HashMap<>()).merge(key(owner, space), rounded, Long::sum);
         }
         if (kind != AllocationKind.WORKSPACE_BLOCK) {
-            use(owner, space, rounded, time).allocated(rounded);
+            use(owner, space, rounded, time).allocated(1, rounded);
         }
     }
 
@@ -157,8 +157,8 @@ public final class LiveReplay implements TraceVisitor {
     private void reclassified(int code, long time, int owner, int before, long bytes) {
         if (EventCode.allocation(code) != AllocationKind.WORKSPACE_BLOCK) {
             MemorySpace space = EventCode.space(code);
-            unuse(key(before, space), bytes);
-            use(owner, space, bytes, time);
+            unuse(key(before, space), bytes).allocated(-1, -bytes);
+            use(owner, space, bytes, time).allocated(1, bytes);
         }
     }
 
@@ -169,9 +169,11 @@ public final class LiveReplay implements TraceVisitor {
         return running;
     }
 
-    private void unuse(int key, long bytes) {
+    private Running unuse(int key, long bytes) {
         inUse[key % SPACES.length].now -= bytes;
-        byOwner.computeIfAbsent(key, id -> new Running()).now -= bytes;
+        Running running = byOwner.computeIfAbsent(key, id -> new Running());
+        running.now -= bytes;
+        return running;
     }
 
     private static int key(int owner, MemorySpace space) {
@@ -202,8 +204,8 @@ public final class LiveReplay implements TraceVisitor {
             }
         }
 
-        void allocated(long bytes) {
-            allocations++;
+        void allocated(int count, long bytes) {
+            allocations += count;
             allocatedBytes += bytes;
         }
     }

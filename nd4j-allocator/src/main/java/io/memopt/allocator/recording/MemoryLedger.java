@@ -244,7 +244,7 @@ public final class MemoryLedger {
         account.arrayAdded(owner, space, rounded);
         flows.allocated(AllocationKind.WORKSPACE_ARRAY, space, rounded);
         long now = System.nanoTime();
-        accountOf(owner, space).allocated(rounded);
+        accountOf(owner, space).allocated(1, rounded);
         use(owner, space, rounded, context, now);
         emit(
                 EventCode.of(EventKind.ALLOCATE, AllocationKind.WORKSPACE_ARRAY, space),
@@ -492,7 +492,7 @@ public final class MemoryLedger {
         if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
             account.blockAllocated(a.space(), bytes);
         } else {
-            accountOf(a.owner(), a.space()).allocated(bytes);
+            accountOf(a.owner(), a.space()).allocated(1, bytes);
             use(a.owner(), a.space(), bytes, context, a.timeNanos());
             if (account != null) {
                 account.spilled(bytes);
@@ -535,6 +535,8 @@ public final class MemoryLedger {
         if (!isBlock(a)) {
             unuse(before, a.space(), a.roundedBytes());
             use(after, a.space(), a.roundedBytes(), context, now);
+            accountOf(before, a.space()).allocated(-1, -a.roundedBytes());
+            accountOf(after, a.space()).allocated(1, a.roundedBytes());
         }
         emit(
                 EventCode.of(EventKind.RECLASSIFY, a.kind(), a.space()),

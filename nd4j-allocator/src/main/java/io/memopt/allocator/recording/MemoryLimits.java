@@ -98,7 +98,8 @@ public record MemoryLimits(
                     "This machine's memory " + ByteSize.format(physicalBytes.getAsLong()) + " does not exceed " + demand
                             + ". It will swap, or the kernel will kill a process. Lower -Xmx, or use a smaller batch.");
         }
-        if (javacppMaxPhysicalBytes.isEmpty() && javacppMaxBytes.isPresent()) {
+        boolean maxBytesIsChosen = javacppMaxBytes.isPresent() && !javacppMaxBytes.equals(heapBytes);
+        if (javacppMaxPhysicalBytes.isEmpty() && maxBytesIsChosen) {
             warnings.add("-D" + MAX_BYTES + " " + ByteSize.format(javacppMaxBytes.getAsLong())
                     + " does not bound ND4J's arrays and workspaces, and the physical cap, which does, is off (known"
                     + " off-heap memory now " + ByteSize.format(knownOffHeapBytes) + "). Set -D" + MAX_PHYSICAL_BYTES

@@ -10,8 +10,9 @@ final class OwnerAccount {
     final LongAdder allocations = new LongAdder();
     final LongAdder allocatedBytes = new LongAdder();
 
-    void allocated(long bytes) {
-        allocations.increment();
+    /** Counts allocations made; negative figures take back what turned out to be another owner's. */
+    void allocated(int count, long bytes) {
+        allocations.add(count);
         allocatedBytes.add(bytes);
     }
 }

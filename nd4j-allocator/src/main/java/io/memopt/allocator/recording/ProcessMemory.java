@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryMXBean;
+import java.lang.management.MemoryType;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,6 +18,8 @@ import java.util.OptionalLong;
  * @param residentBytes physical memory that the process occupies (VmRSS); absent where {@code /proc} is
  * @param heapCommittedBytes Java heap that the JVM may use without asking again. An upper bound of what is resident:
  *     pages never touched are committed and take no physical memory
+ * @param heapTouchedBytes part of it that was ever used: the largest use of each heap pool, summed, at most the committed
+ *     size. What the collector moved through several regions may be counted twice, pages given back are still in it
  * @param nonHeapCommittedBytes metaspace, code cache and the like; without thread stacks and the collector's own tables
  * @param directBufferBytes {@link java.nio.ByteBuffer#allocateDirect}; arrays of ND4J are no part of it
  * @param mappedBufferBytes files mapped into memory; how much of them is resident is not known
@@ -24,6 +27,7 @@ import java.util.OptionalLong;
 public record ProcessMemory(
         OptionalLong residentBytes,
         long heapCommittedBytes,
+        long heapTouchedBytes,
         long nonHeapCommittedBytes,
         long directBufferBytes,
         long mappedBufferBytes) {
@@ -33,9 +37,11 @@ public record ProcessMemory(
     /** Reads the figures now: one small file and three JMX beans, well below a millisecond. */
     public static ProcessMemory now() {
         MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
+        long committed = memory.getHeapMemoryUsage().getCommitted();
         return new ProcessMemory(
                 residentBytes(STATUS),
-                memory.getHeapMemoryUsage().getCommitted(),
+                committed,
+                Math.min(committed, heapPeaks()),
                 memory.getNonHeapMemoryUsage().getCommitted(),
                 buffers("direct"),
                 buffers("mapped"));
@@ -43,8 +49,8 @@ public record ProcessMemory(
 
     /**
      * Resident bytes that nothing accounts for: native temporaries, memory the C allocator keeps, thread stacks, the
-     * JVM's own structures, libraries. A <b>lower bound</b>, cut off at 0, because the committed heap and the known
-     * off-heap memory are subtracted in full, touched or not; with {@code -XX:+AlwaysPreTouch} the heap part is exact.
+     * JVM's own structures, libraries. An estimate, cut off at 0: known off-heap memory is subtracted in full, touched or
+     * not, and of the heap what was ever used; with {@code -XX:+AlwaysPreTouch -Xms=-Xmx} the heap part is exact.
      *
      * @param knownOffHeapBytes reserved host and pinned memory by the books; not device memory
      * @return absent where the resident size is
@@ -53,7 +59,7 @@ public record ProcessMemory(
         if (residentBytes.isEmpty()) {
             return OptionalLong.empty();
         }
-        long known = heapCommittedBytes + nonHeapCommittedBytes + directBufferBytes + knownOffHeapBytes;
+        long known = heapTouchedBytes + nonHeapCommittedBytes + directBufferBytes + knownOffHeapBytes;
         return OptionalLong.of(Math.max(0, residentBytes.getAsLong() - known));
     }
 
@@ -69,6 +75,13 @@ public record ProcessMemory(
             // Not Linux, or /proc is not mounted: the figure is absent, as documented.
         }
         return OptionalLong.empty();
+    }
+
+    private static long heapPeaks() {
+        return ManagementFactory.getMemoryPoolMXBeans().stream()
+                .filter(pool -> pool.getType() == MemoryType.HEAP)
+                .mapToLong(pool -> pool.getPeakUsage().getUsed())
+                .sum();
     }
 
     private static long buffers(String pool) {

@@ -134,13 +134,18 @@ public final class TraceWriter implements EventSink, AutoCloseable {
     }
 
     /**
-     * Hands what was accepted so far to the operating system and waits for that.
+     * Hands what was accepted so far to the operating system and waits for that; drops nothing when the queue is full.
      *
      * @return false when that took longer than {@code timeout}, or recording stopped before
      */
     public boolean flush(Duration timeout) {
         long deadline = System.nanoTime() + timeout.toNanos();
         synchronized (lock) {
+            while (currentOpen && state == State.RECORDING && !hasRoom()) {
+                if (!awaitProgress(deadline - System.nanoTime())) {
+                    return false;
+                }
+            }
             if (currentOpen && state == State.RECORDING) {
                 handOver();
             }
@@ -225,7 +230,7 @@ public final class TraceWriter implements EventSink, AutoCloseable {
 
     /** Queues the current block, or drops it when the queue is full. */
     private void handOver() {
-        TraceBlock next = queue.size() < options.queueBlocks() ? spare.poll() : null;
+        TraceBlock next = hasRoom() ? spare.poll() : null;
         currentOpen = false;
         if (next == null) {
             lost += current.events;
@@ -239,6 +244,10 @@ public final class TraceWriter implements EventSink, AutoCloseable {
         current = next;
         current.reset();
         lock.notifyAll();
+    }
+
+    private boolean hasRoom() {
+        return queue.size() < options.queueBlocks() && !spare.isEmpty();
     }
 
     // ---- the writer thread

@@ -94,6 +94,14 @@ class MemoryLimitsTest {
     }
 
     @Test
+    void warnings_whenOnlyTheCapIsSwitchedOff_takesItForMeant() throws IOException {
+        Properties properties = new Properties();
+        properties.setProperty("org.bytedeco.javacpp.maxphysicalbytes", "0");
+
+        assertThat(limits(GIB, properties).warnings(1280 * MIB)).isEmpty();
+    }
+
+    @Test
     void warnings_whenContainerIsTooSmall_saysThatTheKernelKills() throws IOException {
         write("sys/memory/memory.limit_in_bytes", 2 * GIB + "\n");
         write("proc/self/cgroup", "4:memory:/not/visible/here\n");

@@ -41,21 +41,21 @@ class ProcessMemoryTest {
 
     @Test
     void unattributedBytes_subtractsAllThatIsKnown() {
-        ProcessMemory memory = new ProcessMemory(OptionalLong.of(1000), 300, 100, 50, 7);
+        ProcessMemory memory = new ProcessMemory(OptionalLong.of(1000), 400, 300, 100, 50, 7);
 
         assertThat(memory.unattributedBytes(200)).hasValue(350);
     }
 
     @Test
     void unattributedBytes_whenCommittedHeapIsNotTouched_isZeroNotNegative() {
-        ProcessMemory memory = new ProcessMemory(OptionalLong.of(1000), 3000, 100, 0, 0);
+        ProcessMemory memory = new ProcessMemory(OptionalLong.of(1000), 3000, 3000, 100, 0, 0);
 
         assertThat(memory.unattributedBytes(0)).hasValue(0);
     }
 
     @Test
     void unattributedBytes_withoutResident_isAbsent() {
-        assertThat(new ProcessMemory(OptionalLong.empty(), 1, 1, 0, 0).unattributedBytes(0))
+        assertThat(new ProcessMemory(OptionalLong.empty(), 1, 1, 1, 0, 0).unattributedBytes(0))
                 .isEmpty();
     }
 }
