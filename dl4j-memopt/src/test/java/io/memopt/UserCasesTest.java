@@ -318,7 +318,7 @@ class UserCasesTest {
             Random lengths = new Random(1);
             StringBuilder losses = new StringBuilder();
             Nd4j.getRandom().setSeed(5);
-            for (int i = 0; i < 40; i++) {
+            for (int i = 0; i < 20; i++) {
                 int steps = 10 + lengths.nextInt(91);
                 network.fit(new DataSet(Nd4j.rand(16, 8, steps), Nd4j.rand(16, 2, steps)));
                 losses.append(Double.toHexString(network.score())).append(' ');
