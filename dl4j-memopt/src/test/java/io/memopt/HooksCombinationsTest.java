@@ -252,9 +252,9 @@ class HooksCombinationsTest {
 
     @Test
     void attachAndDetach_whileAnotherThreadTrains_neitherStopsNorChangesIt() throws Exception {
-        INDArray plain = train(Networks.LENET, 60);
+        INDArray plain = train(Networks.LENET, 40);
         ExecutorService pool = Executors.newSingleThreadExecutor();
-        Future<INDArray> training = pool.submit(() -> train(Networks.LENET, 60));
+        Future<INDArray> training = pool.submit(() -> train(Networks.LENET, 40));
         int attached = 0;
         MultiLayerNetwork other = Networks.mlp(2, 2, 2);
         while (!training.isDone()) {
@@ -266,7 +266,7 @@ class HooksCombinationsTest {
         pool.shutdown();
 
         assertThat(training.get().data().asFloat()).containsExactly(plain.data().asFloat());
-        assertThat(attached).isGreaterThan(3);
+        assertThat(attached).isGreaterThan(1);
     }
 
     private static INDArray train(Networks family, int iterations) {

@@ -177,6 +177,7 @@ class UserCasesTest {
     /** Case P1. */
     static final class DetachedOutputs {
         static final int CALLS = 40;
+        static final int WORKSPACE_CALLS = 15;
 
         private DetachedOutputs() {}
 
@@ -204,7 +205,7 @@ class UserCasesTest {
             INDArray expected = network.output(x);
             boolean equal = true;
             long begin = 0;
-            for (int i = 0; i < CALLS; i++) {
+            for (int i = 0; i < WORKSPACE_CALLS; i++) {
                 try (MemoryWorkspace workspace =
                         Nd4j.getWorkspaceManager().getAndActivateWorkspace(configuration, "SERVING")) {
                     INDArray output = network.output(x, false, workspace);
@@ -212,7 +213,7 @@ class UserCasesTest {
                 }
                 begin = i == 2 ? ledger().reservedBytes(MemorySpace.HOST) : begin;
             }
-            print("slopeInWorkspace", (ledger().reservedBytes(MemorySpace.HOST) - begin) / (CALLS - 3));
+            print("slopeInWorkspace", (ledger().reservedBytes(MemorySpace.HOST) - begin) / (WORKSPACE_CALLS - 3));
             print("equal", equal);
         }
     }
@@ -317,7 +318,7 @@ class UserCasesTest {
             Random lengths = new Random(1);
             StringBuilder losses = new StringBuilder();
             Nd4j.getRandom().setSeed(5);
-            for (int i = 0; i < 40; i++) {
+            for (int i = 0; i < 20; i++) {
                 int steps = 10 + lengths.nextInt(91);
                 network.fit(new DataSet(Nd4j.rand(16, 8, steps), Nd4j.rand(16, 2, steps)));
                 losses.append(Double.toHexString(network.score())).append(' ');
