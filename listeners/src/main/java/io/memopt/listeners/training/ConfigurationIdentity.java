@@ -4,7 +4,6 @@ package io.memopt.listeners.training;
 
 import java.lang.ref.WeakReference;
 import java.lang.reflect.Field;
-import java.util.Arrays;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
@@ -18,6 +17,14 @@ import org.slf4j.LoggerFactory;
 final class ConfigurationIdentity {
     private static final Logger log = LoggerFactory.getLogger(ConfigurationIdentity.class);
     private static final String[] FIELDS = {"WS_LAYER_WORKING_MEM_CONFIG", "WS_LAYER_ACT_X_CONFIG"};
+
+    /** Looked up once for each class: every iteration asks. */
+    private static final ClassValue<@Nullable Field[]> DECLARED = new ClassValue<>() {
+        @Override
+        protected @Nullable Field[] computeValue(Class<?> type) {
+            return new Field[] {find(type, FIELDS[0]), find(type, FIELDS[1])};
+        }
+    };
 
     private volatile WeakReference<@Nullable WorkspaceConfiguration> workingMemory = new WeakReference<>(null);
     private volatile WeakReference<@Nullable WorkspaceConfiguration> layerActivations = new WeakReference<>(null);
@@ -33,8 +40,8 @@ final class ConfigurationIdentity {
 
     /** Networks make new configuration objects when they are initialised again. */
     void refresh(Model network) {
-        WorkspaceConfiguration working = read(network, FIELDS[0]);
-        WorkspaceConfiguration activations = read(network, FIELDS[1]);
+        WorkspaceConfiguration working = read(network, 0);
+        WorkspaceConfiguration activations = read(network, 1);
         if (working != null && !workingMemory.refersTo(working)) {
             workingMemory = new WeakReference<>(working);
         }
@@ -43,25 +50,34 @@ final class ConfigurationIdentity {
         }
     }
 
-    private static @Nullable WorkspaceConfiguration read(Model network, String name) {
-        Field field = find(network.getClass(), name);
+    private static @Nullable WorkspaceConfiguration read(Model network, int index) {
+        Field field = DECLARED.get(network.getClass())[index];
         try {
-            if (field != null) {
-                field.setAccessible(true);
-                return (WorkspaceConfiguration) field.get(network);
-            }
-        } catch (ReflectiveOperationException | RuntimeException e) {
-            log.debug("{} of {} cannot be read: {}", name, network.getClass(), e.toString());
+            return field == null ? null : (WorkspaceConfiguration) field.get(network);
+        } catch (ReflectiveOperationException e) {
+            return null;
         }
-        return null;
     }
 
     private static @Nullable Field find(@Nullable Class<?> type, String name) {
-        return type == null
-                ? null
-                : Arrays.stream(type.getDeclaredFields())
-                        .filter(field -> field.getName().equals(name))
-                        .findFirst()
-                        .orElseGet(() -> find(type.getSuperclass(), name));
+        if (type == null) {
+            return null;
+        }
+        for (Field field : type.getDeclaredFields()) {
+            if (field.getName().equals(name)) {
+                return accessible(field);
+            }
+        }
+        return find(type.getSuperclass(), name);
+    }
+
+    private static @Nullable Field accessible(Field field) {
+        try {
+            field.setAccessible(true);
+            return field;
+        } catch (RuntimeException e) {
+            log.debug("{} cannot be read: {}", field, e.toString());
+            return null;
+        }
     }
 }

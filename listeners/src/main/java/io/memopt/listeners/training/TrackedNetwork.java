@@ -32,6 +32,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * <p>Threading: immutable but for the identities of flat arrays, which are refreshed by the training thread.
  */
 final class TrackedNetwork {
+    /** A ComputationGraph has no getter for its labels. */
+    private static final @Nullable Field GRAPH_LABELS = graphLabels();
+
     private final String name;
     private final Recording recording;
     private final WeakReference<Model> model;
@@ -121,12 +124,19 @@ final class TrackedNetwork {
         }
     }
 
-    /** A ComputationGraph has no getter for its labels. */
     private static INDArray @Nullable [] labelsOf(ComputationGraph graph) {
+        try {
+            return GRAPH_LABELS == null ? null : (INDArray[]) GRAPH_LABELS.get(graph);
+        } catch (ReflectiveOperationException e) {
+            return null;
+        }
+    }
+
+    private static @Nullable Field graphLabels() {
         try {
             Field field = ComputationGraph.class.getDeclaredField("labels");
             field.setAccessible(true);
-            return (INDArray[]) field.get(graph);
+            return field;
         } catch (ReflectiveOperationException | RuntimeException e) {
             return null;
         }

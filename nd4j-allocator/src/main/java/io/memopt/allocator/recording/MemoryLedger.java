@@ -73,8 +73,8 @@ public final class MemoryLedger {
     private final PeakTotal[] reserved = totals(SPACES);
     private final AtomicLong[] inUseByCategory = counters(CATEGORIES.length);
     private final AtomicLong[] reservedByKind = counters(KINDS * SPACES);
-    private final PeakMarker inUsePeak = new PeakMarker();
-    private final PeakMarker reservedPeak = new PeakMarker();
+    private final PeakMarker inUsePeak = new PeakMarker(this::categoryBytes);
+    private final PeakMarker reservedPeak = new PeakMarker(this::categoryBytes);
     private final FlowCounters flows = new FlowCounters();
     private final ConcurrentHashMap<String, WorkspaceFlows> flowsByWorkspace = new ConcurrentHashMap<>();
     private final PeakWindows windows;
@@ -403,12 +403,12 @@ public final class MemoryLedger {
 
     /** When the arrays of one space filled the most. */
     public PeakMoment inUsePeak() {
-        return inUsePeak.get();
+        return inUsePeak.largest(owners);
     }
 
     /** When most was held from the operating system or driver in one space. */
     public PeakMoment reservedPeak() {
-        return reservedPeak.get();
+        return reservedPeak.largest(owners);
     }
 
     /** What every owner has and had, in no particular order. O(owners). */
@@ -499,8 +499,8 @@ public final class MemoryLedger {
             }
         }
         long peak = reserved[space].add(bytes);
-        if (peak > reservedPeak.get().bytes()) {
-            mark(reservedPeak, peak, a.owner(), context, a.timeNanos());
+        if (peak != PeakTotal.NO_PEAK) {
+            reservedPeak.reached(peak, a.timeNanos(), a.owner(), context.iteration());
         }
     }
 
@@ -509,6 +509,7 @@ public final class MemoryLedger {
         long bytes = a.roundedBytes();
         WorkspaceAccount account = a.account();
         int owner = a.end();
+        reservedPeak.settle();
         flows.freed(a.kind(), a.space(), bytes);
         reservedByKind[a.kind().ordinal() * SPACES + space].addAndGet(-bytes);
         reserved[space].subtract(bytes);
@@ -561,12 +562,14 @@ public final class MemoryLedger {
         accountOf(owner, space).inUse.add(bytes);
         inUseByCategory[owners.ownerOf(owner).category().ordinal()].addAndGet(bytes);
         long peak = inUse[space.ordinal()].add(bytes);
-        if (peak > inUsePeak.get().bytes()) {
-            mark(inUsePeak, peak, owner, context, now);
+        if (peak != PeakTotal.NO_PEAK) {
+            inUsePeak.reached(peak, now, owner, context.iteration());
         }
     }
 
     private void unuse(int owner, MemorySpace space, long bytes) {
+        inUsePeak.settle();
+        reservedPeak.settle();
         accountOf(owner, space).inUse.subtract(bytes);
         inUseByCategory[owners.ownerOf(owner).category().ordinal()].addAndGet(-bytes);
         inUse[space.ordinal()].subtract(bytes);
@@ -589,9 +592,12 @@ public final class MemoryLedger {
         return flowsByWorkspace.computeIfAbsent(name, n -> new WorkspaceFlows());
     }
 
-    private void mark(PeakMarker peak, long bytes, int owner, ThreadContext context, long now) {
-        PeakMoment moment = new PeakMoment(bytes, now, owners.ownerOf(owner), context.iteration(), inUseByCategory());
-        peak.offer(moment);
+    private long[] categoryBytes() {
+        long[] bytes = new long[CATEGORIES.length];
+        for (int i = 0; i < bytes.length; i++) {
+            bytes[i] = inUseByCategory[i].get();
+        }
+        return bytes;
     }
 
     private void emit(
