@@ -122,6 +122,22 @@ class MemOptTest {
     }
 
     @Test
+    void close_endsTheEndpoint_soThatTheNextRunGetsThePort() {
+        Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
+        MemOpt first = MemOpt.attach(model);
+        MetricsServer server = first.serveMetrics(0).orElseThrow();
+        first.close();
+        server.close();
+
+        try (MemOpt second = MemOpt.attach(model)) {
+            MetricsServer again = second.serveMetrics(server.port()).orElseThrow();
+            train(model, Networks.LENET, 1);
+            assertThat(again.scrape()).contains("memopt_iteration{");
+        }
+        assertThat(first.serveMetrics(0)).isEmpty();
+    }
+
+    @Test
     void nativeTemporaries_whenAskedFor_nameOperations() {
         Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
         MemOptConfig config = MemOptConfig.builder().nativeTemporaries(true).build();
