@@ -54,7 +54,7 @@ final class Session {
     private final MemoryLedger ledger;
     private final GarbageCollectionWatch collections;
     private final TrainingTimers timers = new TrainingTimers();
-    private final RunTimes times = new RunTimes(RecorderCost::nanosPerEventNow);
+    private final RunTimes times;
     private final MemoptMetrics metrics;
     private final @Nullable EventRing history;
     private final JfrBridge flightRecorder;
@@ -66,6 +66,7 @@ final class Session {
     private Session(TrainingTracker tracker, MemOptConfig config) {
         this.tracker = tracker;
         this.ledger = tracker.recording().ledger();
+        this.times = new RunTimes(ledger, RecorderCost::nanosPerEventNow);
         this.history = config.history() == 0 ? null : new EventRing(powerOfTwo(config.history()));
         if (history != null) {
             ledger.addSink(history);

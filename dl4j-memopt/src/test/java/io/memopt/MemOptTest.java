@@ -9,9 +9,11 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.MemoryEvent;
+import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.recording.TraceReader;
 import io.memopt.listeners.prometheus.MetricsServer;
+import io.memopt.listeners.training.MemoryListener;
 import io.memopt.report.MemorySummary;
 import io.memopt.testing.Networks;
 import java.io.IOException;
@@ -135,6 +137,31 @@ class MemOptTest {
             assertThat(again.scrape()).contains("memopt_iteration{");
         }
         assertThat(first.serveMetrics(0)).isEmpty();
+    }
+
+    @Test
+    void attach_afterTraining_dividesOnlyWhatCameSinceByItsIterations() {
+        Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
+        model.addListeners(new MemoryListener());
+        train(model, Networks.LENET, 40);
+        try (MemOpt memopt = MemOpt.attach(model)) {
+            assertThat(memopt.summary().toString()).contains("allocated since attached, before any iteration");
+            assertThat(perIteration(memopt)).isZero();
+
+            train(model, Networks.LENET, 2);
+            long two = perIteration(memopt);
+            train(model, Networks.LENET, 2);
+            assertThat(two).isPositive().isEqualTo(perIteration(memopt));
+        }
+    }
+
+    private static long perIteration(MemOpt memopt) {
+        MemorySummary summary = memopt.summary();
+        return summary.flows().stream()
+                        .filter(flow -> flow.category() == Category.ACTIVATIONS && flow.phase() == Phase.FORWARD)
+                        .mapToLong(MemorySummary.Flow::allocatedBytes)
+                        .sum()
+                / Math.max(1, summary.iterations());
     }
 
     @Test
