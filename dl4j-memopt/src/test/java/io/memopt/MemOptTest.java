@@ -18,6 +18,7 @@ import io.memopt.report.MemorySummary;
 import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Locale;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.junit.jupiter.api.AfterEach;
@@ -162,6 +163,21 @@ class MemOptTest {
                         .mapToLong(MemorySummary.Flow::allocatedBytes)
                         .sum()
                 / Math.max(1, summary.iterations());
+    }
+
+    @Test
+    void summary_inALanguageWithOtherDigits_staysAscii() {
+        Locale before = Locale.getDefault();
+        Locale.setDefault(Locale.forLanguageTag("ar-EG"));
+        Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
+        try (MemOpt memopt = MemOpt.attach(model)) {
+            train(model, Networks.LENET, 2);
+
+            assertThat(memopt.summary().toString()).contains("idle").isASCII();
+            assertThat(memopt.summary().toJson()).isASCII();
+        } finally {
+            Locale.setDefault(before);
+        }
     }
 
     @Test
