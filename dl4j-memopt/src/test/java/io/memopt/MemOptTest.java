@@ -80,6 +80,8 @@ class MemOptTest {
                             "unattributedBytes",
                             "overheadShare",
                             "events");
+            assertThat(json.getAsJsonArray("flows").toString())
+                    .contains("\"category\":\"activations\",\"phase\":\"forward\"");
             assertThat(json.getAsJsonObject("peakAt").keySet()).contains("iteration", "phase", "layer");
             assertThat(json.get("dl4jVersion").getAsString()).isEqualTo("1.0.0-M2.1");
         }
