@@ -27,6 +27,7 @@ final class RunTimes implements TrainingObserver, RunFigures {
     private final DoubleSupplier nanosPerEvent;
     private final List<OwnerUsage> usageBefore;
     private final long eventsBefore;
+    private List<String> notes = List.of();
     private long iterations;
     private long timed;
 
@@ -57,6 +58,15 @@ final class RunTimes implements TrainingObserver, RunFigures {
     @Override
     public synchronized Map<String, String> environment() {
         return new TreeMap<>(environment);
+    }
+
+    synchronized void notes(List<String> sentences) {
+        notes = List.copyOf(sentences);
+    }
+
+    @Override
+    public synchronized List<String> notes() {
+        return notes;
     }
 
     @Override

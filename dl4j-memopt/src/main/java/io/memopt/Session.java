@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -136,6 +137,7 @@ final class Session {
 
     MemorySummary summary() {
         NativeTemporaries probe = MemoryHooks.temporaries();
+        times.notes(replacedListeners());
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
 
@@ -196,6 +198,21 @@ final class Session {
         if (tracker.networks().isEmpty()) {
             tracker.close();
             MemoryHooks.uninstall();
+        }
+    }
+
+    /** Whoever calls {@code setListeners} after attaching takes ours out without knowing. */
+    private List<String> replacedListeners() {
+        synchronized (Session.class) {
+            return handles.stream()
+                    .map(WeakReference::get)
+                    .filter(Objects::nonNull)
+                    .distinct()
+                    .filter(model -> listeners(model).stream().noneMatch(MemoryListener.class::isInstance))
+                    .map(model -> tracker.track(model)
+                            + " has lost its MemoryListener to setListeners: iterations since then are not counted, and"
+                            + " figures per iteration are too large. Use addListeners, or attach after setListeners.")
+                    .toList();
         }
     }
 

@@ -21,6 +21,8 @@ import java.nio.file.Path;
 import java.util.Locale;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.listeners.ScoreIterationListener;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -165,6 +167,22 @@ class MemOptTest {
                         .mapToLong(MemorySummary.Flow::allocatedBytes)
                         .sum()
                 / Math.max(1, summary.iterations());
+    }
+
+    @Test
+    void setListeners_afterAttach_isToldInTheSummary() {
+        MultiLayerNetwork model = (MultiLayerNetwork) Networks.LENET.create(WorkspaceMode.ENABLED);
+        try (MemOpt memopt = MemOpt.attach(model)) {
+            train(model, Networks.LENET, 1);
+            assertThat(memopt.summary().notes()).noneMatch(note -> note.contains("setListeners"));
+
+            model.setListeners(new ScoreIterationListener());
+            train(model, Networks.LENET, 1);
+
+            assertThat(memopt.summary().notes())
+                    .anyMatch(
+                            note -> note.startsWith("MultiLayerNetwork-1 has lost its MemoryListener to setListeners"));
+        }
     }
 
     @Test

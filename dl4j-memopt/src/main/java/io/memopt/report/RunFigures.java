@@ -19,6 +19,9 @@ public interface RunFigures {
     /** What the ledger had counted when the run began. */
     List<OwnerUsage> usageBefore();
 
+    /** What the run itself has to tell beyond the figures, as sentences. */
+    List<String> notes();
+
     /** Training iterations seen. */
     long iterations();
 

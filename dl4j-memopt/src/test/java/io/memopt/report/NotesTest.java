@@ -61,6 +61,11 @@ class NotesTest {
         }
 
         @Override
+        public List<String> notes() {
+            return List.of();
+        }
+
+        @Override
         public long startNanos() {
             return 0;
         }
