@@ -16,6 +16,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -49,6 +50,7 @@ public final class MemOpt implements AutoCloseable {
     private final WeakReference<Model> model;
     private final String name;
     private final @Nullable TraceWriter trace;
+    private final List<MetricsServer> servers = new ArrayList<>();
     private boolean closed;
 
     private MemOpt(@Nullable Session session, WeakReference<Model> model, String name, @Nullable TraceWriter trace) {
@@ -146,31 +148,35 @@ public final class MemOpt implements AutoCloseable {
      * Serves metrics for Prometheus at {@code http://127.0.0.1:port/metrics}.
      *
      * @param port 0 to 65535; 0 takes any free one
-     * @return the server, to be closed by the caller; empty when the port is taken, which is only warned of
+     * @return the server, which ends with this handle unless it is closed before; empty when the port is taken, which is
+     *     only warned of, or when nothing is observed
      * @throws IllegalArgumentException if {@code port} is out of range
      */
-    public Optional<MetricsServer> serveMetrics(int port) {
+    public synchronized Optional<MetricsServer> serveMetrics(int port) {
         if (port < 0 || port > 65535) {
             throw new IllegalArgumentException("port=" + port + ", expected 0..65535");
         }
-        if (session == null) {
+        if (session == null || closed) {
             return Optional.empty();
         }
         try {
-            return Optional.of(MetricsServer.start(session.metrics(), port));
+            MetricsServer server = MetricsServer.start(session.metrics(), port);
+            servers.add(server);
+            return Optional.of(server);
         } catch (MetricsServerException e) {
             log.warn("{} Training goes on without a metrics endpoint.", e.getMessage());
             return Optional.empty();
         }
     }
 
-    /** Ends this handle: the trace is complete, and unless other handles remain the network and ND4J are as before. */
+    /** Ends this handle: its endpoints are closed, the trace is complete, and unless other handles remain the network and ND4J are as before. */
     @Override
     public synchronized void close() {
         if (session == null || closed) {
             return;
         }
         closed = true;
+        servers.forEach(MetricsServer::close);
         if (trace != null) {
             session.removeTrace(trace);
         }

@@ -4,8 +4,11 @@ package io.memopt;
 
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
+import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.recording.OwnerUsage;
 import io.memopt.report.RunFigures;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -22,12 +25,17 @@ final class RunTimes implements TrainingObserver, RunFigures {
     private final long[] recent = new long[KEPT];
     private final long startNanos = System.nanoTime();
     private final DoubleSupplier nanosPerEvent;
+    private final List<OwnerUsage> usageBefore;
+    private final long eventsBefore;
+    private List<String> notes = List.of();
     private long iterations;
     private long timed;
 
     /** Begins now; {@code nanosPerEvent} is what recording one event costs on this machine. */
-    RunTimes(DoubleSupplier nanosPerEvent) {
+    RunTimes(MemoryLedger ledger, DoubleSupplier nanosPerEvent) {
         this.nanosPerEvent = nanosPerEvent;
+        this.usageBefore = ledger.usage();
+        this.eventsBefore = ledger.events();
     }
 
     synchronized void describe(String name, String value) {
@@ -50,6 +58,25 @@ final class RunTimes implements TrainingObserver, RunFigures {
     @Override
     public synchronized Map<String, String> environment() {
         return new TreeMap<>(environment);
+    }
+
+    synchronized void notes(List<String> sentences) {
+        notes = List.copyOf(sentences);
+    }
+
+    @Override
+    public synchronized List<String> notes() {
+        return notes;
+    }
+
+    @Override
+    public long startNanos() {
+        return startNanos;
+    }
+
+    @Override
+    public List<OwnerUsage> usageBefore() {
+        return usageBefore;
     }
 
     @Override
@@ -76,6 +103,6 @@ final class RunTimes implements TrainingObserver, RunFigures {
     @Override
     public double overheadShare(long events) {
         long elapsed = Math.max(1, System.nanoTime() - startNanos);
-        return events * nanosPerEvent.getAsDouble() / elapsed;
+        return (events - eventsBefore) * nanosPerEvent.getAsDouble() / elapsed;
     }
 }

@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -54,7 +55,7 @@ final class Session {
     private final MemoryLedger ledger;
     private final GarbageCollectionWatch collections;
     private final TrainingTimers timers = new TrainingTimers();
-    private final RunTimes times = new RunTimes(RecorderCost::nanosPerEventNow);
+    private final RunTimes times;
     private final MemoptMetrics metrics;
     private final @Nullable EventRing history;
     private final JfrBridge flightRecorder;
@@ -66,6 +67,7 @@ final class Session {
     private Session(TrainingTracker tracker, MemOptConfig config) {
         this.tracker = tracker;
         this.ledger = tracker.recording().ledger();
+        this.times = new RunTimes(ledger, RecorderCost::nanosPerEventNow);
         this.history = config.history() == 0 ? null : new EventRing(powerOfTwo(config.history()));
         if (history != null) {
             ledger.addSink(history);
@@ -135,6 +137,7 @@ final class Session {
 
     MemorySummary summary() {
         NativeTemporaries probe = MemoryHooks.temporaries();
+        times.notes(replacedListeners());
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
 
@@ -195,6 +198,21 @@ final class Session {
         if (tracker.networks().isEmpty()) {
             tracker.close();
             MemoryHooks.uninstall();
+        }
+    }
+
+    /** Whoever calls {@code setListeners} after attaching takes ours out without knowing. */
+    private List<String> replacedListeners() {
+        synchronized (Session.class) {
+            return handles.stream()
+                    .map(WeakReference::get)
+                    .filter(Objects::nonNull)
+                    .distinct()
+                    .filter(model -> listeners(model).stream().noneMatch(MemoryListener.class::isInstance))
+                    .map(model -> tracker.track(model)
+                            + " has lost its MemoryListener to setListeners: iterations since then are not counted, and"
+                            + " figures per iteration are too large. Use addListeners, or attach after setListeners.")
+                    .toList();
         }
     }
 

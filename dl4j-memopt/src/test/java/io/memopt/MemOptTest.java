@@ -9,15 +9,20 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.MemoryEvent;
+import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.recording.TraceReader;
 import io.memopt.listeners.prometheus.MetricsServer;
+import io.memopt.listeners.training.MemoryListener;
 import io.memopt.report.MemorySummary;
 import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Locale;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.listeners.ScoreIterationListener;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -77,6 +82,8 @@ class MemOptTest {
                             "unattributedBytes",
                             "overheadShare",
                             "events");
+            assertThat(json.getAsJsonArray("flows").toString())
+                    .contains("\"category\":\"activations\",\"phase\":\"forward\"");
             assertThat(json.getAsJsonObject("peakAt").keySet()).contains("iteration", "phase", "layer");
             assertThat(json.get("dl4jVersion").getAsString()).isEqualTo("1.0.0-M2.1");
         }
@@ -118,6 +125,78 @@ class MemOptTest {
             assertThat(text)
                     .contains("memopt_live_bytes{", "category=\"parameters\"", "network=\"ComputationGraph-1\"")
                     .contains("memopt_iteration{network=\"ComputationGraph-1\"");
+        }
+    }
+
+    @Test
+    void close_endsTheEndpoint_soThatTheNextRunGetsThePort() {
+        Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
+        MemOpt first = MemOpt.attach(model);
+        MetricsServer server = first.serveMetrics(0).orElseThrow();
+        first.close();
+        server.close();
+
+        try (MemOpt second = MemOpt.attach(model)) {
+            MetricsServer again = second.serveMetrics(server.port()).orElseThrow();
+            train(model, Networks.LENET, 1);
+            assertThat(again.scrape()).contains("memopt_iteration{");
+        }
+        assertThat(first.serveMetrics(0)).isEmpty();
+    }
+
+    @Test
+    void attach_afterTraining_dividesOnlyWhatCameSinceByItsIterations() {
+        Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
+        model.addListeners(new MemoryListener());
+        train(model, Networks.LENET, 40);
+        try (MemOpt memopt = MemOpt.attach(model)) {
+            assertThat(memopt.summary().toString()).contains("allocated since attached, before any iteration");
+            assertThat(perIteration(memopt)).isZero();
+
+            train(model, Networks.LENET, 2);
+            long two = perIteration(memopt);
+            train(model, Networks.LENET, 2);
+            assertThat(two).isPositive().isEqualTo(perIteration(memopt));
+        }
+    }
+
+    private static long perIteration(MemOpt memopt) {
+        MemorySummary summary = memopt.summary();
+        return summary.flows().stream()
+                        .filter(flow -> flow.category() == Category.ACTIVATIONS && flow.phase() == Phase.FORWARD)
+                        .mapToLong(MemorySummary.Flow::allocatedBytes)
+                        .sum()
+                / Math.max(1, summary.iterations());
+    }
+
+    @Test
+    void setListeners_afterAttach_isToldInTheSummary() {
+        MultiLayerNetwork model = (MultiLayerNetwork) Networks.LENET.create(WorkspaceMode.ENABLED);
+        try (MemOpt memopt = MemOpt.attach(model)) {
+            train(model, Networks.LENET, 1);
+            assertThat(memopt.summary().notes()).noneMatch(note -> note.contains("setListeners"));
+
+            model.setListeners(new ScoreIterationListener());
+            train(model, Networks.LENET, 1);
+
+            assertThat(memopt.summary().notes())
+                    .anyMatch(
+                            note -> note.startsWith("MultiLayerNetwork-1 has lost its MemoryListener to setListeners"));
+        }
+    }
+
+    @Test
+    void summary_inALanguageWithOtherDigits_staysAscii() {
+        Locale before = Locale.getDefault();
+        Locale.setDefault(Locale.forLanguageTag("ar-EG"));
+        Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
+        try (MemOpt memopt = MemOpt.attach(model)) {
+            train(model, Networks.LENET, 2);
+
+            assertThat(memopt.summary().toString()).contains("idle").isASCII();
+            assertThat(memopt.summary().toJson()).isASCII();
+        } finally {
+            Locale.setDefault(before);
         }
     }
 

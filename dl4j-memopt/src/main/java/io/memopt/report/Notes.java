@@ -47,6 +47,7 @@ final class Notes {
 
     List<String> all(List<String> limits) {
         notes.addAll(limits);
+        notes.addAll(run.notes());
         garbage();
         views();
         survivors();

@@ -3,13 +3,24 @@
 package io.memopt.report;
 
 import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.recording.OwnerUsage;
+import java.util.List;
 import java.util.Map;
 
-/** What a summary needs besides the ledger. */
+/** What a summary needs besides the ledger, which may have begun long before the run. */
 public interface RunFigures {
 
     /** Versions, backend, hardware and models, as name and value. */
     Map<String, String> environment();
+
+    /** When the run began, as {@link System#nanoTime()}. */
+    long startNanos();
+
+    /** What the ledger had counted when the run began. */
+    List<OwnerUsage> usageBefore();
+
+    /** What the run itself has to tell beyond the figures, as sentences. */
+    List<String> notes();
 
     /** Training iterations seen. */
     long iterations();
@@ -20,6 +31,6 @@ public interface RunFigures {
     /** How often threads went through {@code phase}. */
     long passes(Phase phase);
 
-    /** Estimated share of wall time that recording {@code events} took. */
+    /** Estimated share of wall time that recording took since the run began; {@code events} is the ledger's count. */
     double overheadShare(long events);
 }

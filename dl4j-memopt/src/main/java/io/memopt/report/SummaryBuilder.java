@@ -71,7 +71,7 @@ public final class SummaryBuilder {
                 peak(ledger.reservedPeak()),
                 peak(ledger.inUsePeak()),
                 ledger.inUseByCategory(),
-                flows(usage),
+                flows(usage, run.usageBefore()),
                 layers(usage),
                 workspaces,
                 threads,
@@ -91,19 +91,29 @@ public final class SummaryBuilder {
                 moment.bytes(), owner.network(), owner.layer(), owner.phase(), moment.iteration(), moment.inUse());
     }
 
-    private static List<MemorySummary.Flow> flows(List<OwnerUsage> usage) {
+    /** Since the run began, so that they may be divided by its iterations. */
+    private static List<MemorySummary.Flow> flows(List<OwnerUsage> usage, List<OwnerUsage> before) {
         Map<Category, Map<Phase, long[]>> sums = new EnumMap<>(Category.class);
+        addFlows(sums, usage, 1);
+        addFlows(sums, before, -1);
+        List<MemorySummary.Flow> flows = new ArrayList<>();
+        sums.forEach((category, phases) -> phases.forEach((phase, sum) -> {
+            // Bytes allocated before may have changed their category since.
+            if (sum[0] > 0 && sum[1] > 0) {
+                flows.add(new MemorySummary.Flow(category, phase, sum[0], sum[1]));
+            }
+        }));
+        return flows;
+    }
+
+    private static void addFlows(Map<Category, Map<Phase, long[]>> sums, List<OwnerUsage> usage, int sign) {
         for (OwnerUsage row : usage) {
             Owner owner = row.owner();
             long[] sum = sums.computeIfAbsent(owner.category(), c -> new EnumMap<>(Phase.class))
                     .computeIfAbsent(owner.phase(), p -> new long[2]);
-            sum[0] += row.allocatedBytes();
-            sum[1] += row.allocations();
+            sum[0] += sign * row.allocatedBytes();
+            sum[1] += sign * row.allocations();
         }
-        List<MemorySummary.Flow> flows = new ArrayList<>();
-        sums.forEach((category, phases) ->
-                phases.forEach((phase, sum) -> flows.add(new MemorySummary.Flow(category, phase, sum[0], sum[1]))));
-        return flows;
     }
 
     private static List<MemorySummary.LayerRow> layers(List<OwnerUsage> usage) {
@@ -209,7 +219,7 @@ public final class SummaryBuilder {
             if (isGarbage(allocation)) {
                 String site = allocation.site() == null ? "" : allocation.site();
                 groups.computeIfAbsent(List.of(owner.phase(), site), k -> new Garbage(owner.phase(), site))
-                        .add(allocation, owner.layer());
+                        .add(allocation, owner.layer(), run.startNanos());
             }
         }
         return groups.values().stream()
@@ -231,6 +241,7 @@ public final class SummaryBuilder {
         private final Set<String> layers = new HashSet<>();
         private long arrays;
         private long bytes;
+        private long ofRun;
         private long viewed;
         private long oldest = Long.MAX_VALUE;
 
@@ -239,10 +250,11 @@ public final class SummaryBuilder {
             this.site = site;
         }
 
-        void add(LiveAllocation allocation, String layer) {
+        void add(LiveAllocation allocation, String layer, long runStart) {
             layers.add(layer);
             arrays++;
             bytes += allocation.roundedBytes();
+            ofRun += allocation.timeNanos() - runStart >= 0 ? allocation.roundedBytes() : 0;
             viewed += allocation.views() > 0 ? allocation.roundedBytes() : 0;
             oldest = Math.min(oldest, allocation.timeNanos());
         }
@@ -253,7 +265,7 @@ public final class SummaryBuilder {
 
         MemorySummary.GarbageRow row(SummaryBuilder builder) {
             long passes = builder.run.passes(phase);
-            long perPass = passes == 0 ? 0 : Math.round((double) bytes / passes);
+            long perPass = passes == 0 ? 0 : Math.round((double) ofRun / passes);
             return new MemorySummary.GarbageRow(
                     phase, layerText(), site, arrays, bytes, viewed, builder.seconds(oldest), perPass);
         }

@@ -9,6 +9,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonPrimitive;
+import com.google.gson.JsonSerializer;
 import io.memopt.allocator.event.Category;
 import java.util.List;
 import java.util.Locale;
@@ -18,6 +19,8 @@ import java.util.OptionalLong;
 /** Writes a {@link MemorySummary} as JSON. Field names are part of the public format. */
 final class SummaryJson {
     private static final Gson GSON = new GsonBuilder()
+            .registerTypeHierarchyAdapter(Enum.class, (JsonSerializer<Enum<?>>)
+                    (constant, type, context) -> new JsonPrimitive(name(constant)))
             .serializeNulls()
             .setPrettyPrinting()
             .disableHtmlEscaping()
@@ -57,7 +60,7 @@ final class SummaryJson {
     private static JsonObject peak(MemorySummary.Peak peak) {
         JsonObject json = new JsonObject();
         json.addProperty("iteration", peak.iteration());
-        json.addProperty("phase", peak.phase().name().toLowerCase(Locale.ROOT));
+        json.addProperty("phase", name(peak.phase()));
         json.addProperty("layer", peak.layer());
         json.addProperty("network", peak.network());
         json.add("inUse", categories(peak.inUse()));
@@ -68,10 +71,15 @@ final class SummaryJson {
         JsonObject json = new JsonObject();
         for (Category category : Category.values()) {
             if (bytes.containsKey(category)) {
-                json.addProperty(category.name().toLowerCase(Locale.ROOT), bytes.get(category));
+                json.addProperty(name(category), bytes.get(category));
             }
         }
         return json;
+    }
+
+    /** As in the peaks, the printed summary and the metrics. */
+    private static String name(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT);
     }
 
     private static JsonArray array(List<?> rows) {

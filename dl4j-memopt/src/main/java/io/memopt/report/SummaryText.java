@@ -12,12 +12,15 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /** Writes a {@link MemorySummary} as text, 100 columns wide. */
 final class SummaryText {
     private static final int TOP_LAYERS = 12;
     private static final int TOP_ROWS = 8;
+    private static final int LONGEST_NAME = 60;
     private static final long MIB = 1 << 20;
+    private static final Pattern CONTROL = Pattern.compile("\\p{Cntrl}");
 
     private final StringBuilder out = new StringBuilder(4096);
     private final MemorySummary summary;
@@ -76,14 +79,15 @@ final class SummaryText {
                 phases.add(phase);
             }
         }
-        StringBuilder head = new StringBuilder(String.format("%-22s %10s %10s", "MiB", "now", "at peak"));
-        phases.forEach(phase -> head.append(String.format(" %10s", name(phase))));
-        line("Categories; by phase: allocated per iteration");
+        StringBuilder head = new StringBuilder(format("%-22s %10s %10s", "MiB", "now", "at peak"));
+        phases.forEach(phase -> head.append(format(" %10s", name(phase))));
+        line("Categories; by phase: allocated "
+                + (summary.iterations() > 0 ? "per iteration" : "since attached, before any iteration"));
         line(head.toString());
         for (Category category : Category.values()) {
             long now = summary.liveByCategory().getOrDefault(category, 0L);
             long peak = summary.usedPeak().inUse().getOrDefault(category, 0L);
-            StringBuilder row = new StringBuilder(String.format("%-22s %s %s", name(category), mib(now), mib(peak)));
+            StringBuilder row = new StringBuilder(format("%-22s %s %s", name(category), mib(now), mib(peak)));
             long all = now + peak;
             for (Phase phase : phases) {
                 long bytes = flow(category, phase);
@@ -102,8 +106,7 @@ final class SummaryText {
                 "Largest layers (most in use during one phase)",
                 summary.layers(),
                 TOP_LAYERS,
-                row -> String.format(
-                        "%-34s %-12s %s MiB", cut(row.layer(), 34), name(row.phase()), mib(row.peakBytes())));
+                row -> format("%-34s %-12s %s MiB", cut(row.layer(), 34), name(row.phase()), mib(row.peakBytes())));
     }
 
     private void workspaces() {
@@ -134,7 +137,7 @@ final class SummaryText {
                         .filter(row -> row.workspaceBytes() > 0)
                         .toList(),
                 TOP_ROWS,
-                row -> String.format(
+                row -> format(
                         "%-34s %s MiB   idle %8.1f s%s",
                         cut(row.thread(), 34),
                         mib(row.workspaceBytes()),
@@ -147,7 +150,7 @@ final class SummaryText {
                 "Detached arrays that only close() or the Java garbage collector frees",
                 summary.garbage(),
                 TOP_ROWS,
-                row -> String.format(
+                row -> format(
                         "%s MiB in %d arrays, oldest %.1f s, phase %s%s%s%s",
                         mib(row.bytes()).strip(),
                         row.arrays(),
@@ -155,7 +158,8 @@ final class SummaryText {
                         name(row.phase()),
                         row.layer().isEmpty()
                                 ? ""
-                                : ", " + (row.layer().endsWith(" layers") ? "" : "layer ") + row.layer(),
+                                : ", " + (row.layer().endsWith(" layers") ? "" : "layer ")
+                                        + cut(row.layer(), LONGEST_NAME),
                         row.bytesPerPass() == 0 ? "" : ", " + ByteSize.scaled(row.bytesPerPass()) + " per pass",
                         row.site().isEmpty() ? "" : ", made by " + row.site()));
     }
@@ -165,12 +169,7 @@ final class SummaryText {
                 "Native memory of operations (growth of the resident size during one call)",
                 summary.operations(),
                 TOP_ROWS,
-                row -> String.format(
-                        Locale.ROOT,
-                        "%-34s %s MiB   %d calls",
-                        cut(row.operation(), 34),
-                        mib(row.peakBytes()),
-                        row.calls()));
+                row -> format("%-34s %s MiB   %d calls", cut(row.operation(), 34), mib(row.peakBytes()), row.calls()));
     }
 
     private void notes() {
@@ -201,7 +200,7 @@ final class SummaryText {
     }
 
     private static String at(MemorySummary.Peak peak) {
-        String layer = peak.layer().isEmpty() ? "" : ", layer " + peak.layer();
+        String layer = peak.layer().isEmpty() ? "" : ", layer " + cut(peak.layer(), LONGEST_NAME);
         String iteration = peak.iteration() < 0 ? "" : "at iteration " + peak.iteration();
         return peak.bytes() == 0
                 ? ""
@@ -217,7 +216,7 @@ final class SummaryText {
     }
 
     private static String millis(double millis) {
-        return Double.isNaN(millis) ? "unknown" : String.format(Locale.ROOT, "%.1f ms", millis);
+        return Double.isNaN(millis) ? "unknown" : format("%.1f ms", millis);
     }
 
     private static String mib(long bytes) {
@@ -225,15 +224,17 @@ final class SummaryText {
     }
 
     private static String mib(double bytes) {
-        return String.format(Locale.ROOT, "%10.2f", bytes / MIB);
+        return format("%10.2f", bytes / MIB);
     }
 
     private static String mib8(long bytes) {
-        return String.format(Locale.ROOT, "%8.2f", (double) bytes / MIB);
+        return format("%8.2f", (double) bytes / MIB);
     }
 
+    /** Names are the user's: they may have line ends or be of any length. */
     private static String cut(String text, int length) {
-        return text.length() <= length ? text : text.substring(0, length - 1) + "~";
+        String printable = CONTROL.matcher(text).replaceAll("?");
+        return printable.length() <= length ? printable : printable.substring(0, length - 1) + "~";
     }
 
     private void line(String text) {
@@ -241,6 +242,11 @@ final class SummaryText {
     }
 
     private void line(String format, Object... values) {
-        line(String.format(Locale.ROOT, format, values));
+        line(format(format, values));
+    }
+
+    /** Digits and separators are the same everywhere, whatever the language of the machine. */
+    private static String format(String format, Object... values) {
+        return String.format(Locale.ROOT, format, values);
     }
 }

@@ -8,6 +8,7 @@ import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.WorkspaceTable;
 import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.recording.OwnerUsage;
 import io.memopt.report.MemorySummary.ThreadRow;
 import java.util.List;
 import java.util.Map;
@@ -57,6 +58,21 @@ class NotesTest {
         @Override
         public Map<String, String> environment() {
             return Map.of();
+        }
+
+        @Override
+        public List<String> notes() {
+            return List.of();
+        }
+
+        @Override
+        public long startNanos() {
+            return 0;
+        }
+
+        @Override
+        public List<OwnerUsage> usageBefore() {
+            return List.of();
         }
 
         @Override

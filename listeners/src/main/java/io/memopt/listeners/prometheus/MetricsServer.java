@@ -14,6 +14,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,6 +36,7 @@ public final class MetricsServer implements AutoCloseable {
     private final PrometheusMeterRegistry registry;
     private final HTTPServer server;
     private final String host;
+    private final AtomicBoolean closed = new AtomicBoolean();
 
     private MetricsServer(List<MeterBinder> binders, PrometheusMeterRegistry registry, HTTPServer server, String host) {
         this.binders = binders;
@@ -104,9 +106,12 @@ public final class MetricsServer implements AutoCloseable {
         return registry.scrape();
     }
 
-    /** Stops listening and removes the meters from the binders' books; the binders stay usable. */
+    /** Stops listening and removes the meters from the binders' books; the binders stay usable. Further calls do nothing. */
     @Override
     public void close() {
+        if (closed.getAndSet(true)) {
+            return;
+        }
         server.close();
         unbind(binders, registry);
         registry.close();
