@@ -3,7 +3,11 @@
 package io.memopt.report;
 
 import io.memopt.allocator.recording.TraceReader;
+import io.memopt.allocator.recording.TraceReader.OnCorruption;
 import io.memopt.allocator.recording.TraceSummary;
+import io.memopt.analysis.AnalysisOptions;
+import io.memopt.analysis.TraceAnalysis;
+import io.memopt.analysis.TraceAnalyzer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.Reader;
@@ -22,7 +26,7 @@ import java.util.Objects;
  * <p>Every event of the trace is in the file, in blocks that the browser unpacks where someone looks; what is drawn from
  * farther away keeps the largest value of each bin, so totals and peaks are those of the trace.
  *
- * <p>Reads the trace twice. Memory: by live allocations, owners and workspaces, not by events. The file takes about 4 bytes
+ * <p>Reads the trace four times. Memory: by live allocations, owners and workspaces, not by events. The file takes about 4 bytes
  * for each event of a training run.
  */
 public final class HtmlReport {
@@ -71,13 +75,14 @@ public final class HtmlReport {
     }
 
     private static String collect(Path trace, Path details) throws IOException {
-        try (TraceReader reader = new TraceReader(trace, TraceReader.OnCorruption.SKIP);
+        TraceAnalysis analysis = TraceAnalyzer.analyze(trace, OnCorruption.SKIP, AnalysisOptions.DEFAULTS);
+        try (TraceReader reader = new TraceReader(trace, OnCorruption.SKIP);
                 Writer writer = Files.newBufferedWriter(details, StandardCharsets.ISO_8859_1)) {
             TraceScan scan = new TraceScan(reader.header());
             reader.read(scan);
             PageRecorder recorder = new PageRecorder(reader.header(), scan.complete(), reader::owner, writer);
             TraceSummary summary = reader.read(recorder);
-            return new PageData(reader, summary, recorder.complete()).render(trace);
+            return new PageData(reader, summary, recorder.complete(), analysis).render(trace);
         }
     }
 

@@ -9,19 +9,11 @@ import java.util.List;
 
 /**
  * What every owner had at up to {@value #MOST_SAMPLES} moments: ends of iterations where there are any, else equally many
- * events apart. From these come slopes; between the moments nothing is known.
+ * events apart. Between them nothing is known.
  */
 final class OwnerHistory {
     static final int MOST_SAMPLES = 256;
     private static final int SPACES = MemorySpace.values().length;
-
-    /** Growth over fewer samples is no trend. */
-    private static final int FEWEST = 4;
-
-    /** Change of live bytes over the second half of the samples. {@code fit} is R squared: 1 for a perfect line. */
-    record Slope(double bytesPerStep, double fit) {
-        static final Slope NONE = new Slope(0, 0);
-    }
 
     private final long[] times = new long[MOST_SAMPLES];
     private final List<long[]> samples = new ArrayList<>();
@@ -57,32 +49,6 @@ final class OwnerHistory {
 
     long[] times() {
         return Arrays.copyOf(times, size);
-    }
-
-    /**
-     * Least squares over the second half, for the first holds the warm-up.
-     *
-     * @param steps iterations (or seconds, or whatever the slope shall be per) between two samples
-     */
-    static Slope slope(long[] values, double steps) {
-        int from = values.length / 2;
-        int count = values.length - from;
-        if (count < FEWEST || steps <= 0) {
-            return Slope.NONE;
-        }
-        double meanX = (count - 1) / 2.0;
-        double meanY = Arrays.stream(values, from, values.length).average().orElse(0);
-        double xy = 0;
-        double xx = 0;
-        double yy = 0;
-        for (int i = 0; i < count; i++) {
-            double x = i - meanX;
-            double y = values[from + i] - meanY;
-            xy += x * y;
-            xx += x * x;
-            yy += y * y;
-        }
-        return yy == 0 ? Slope.NONE : new Slope(xy / xx / steps, xy * xy / (xx * yy));
     }
 
     private static long at(long[] values, int owner, MemorySpace space) {

@@ -15,6 +15,9 @@ import io.memopt.allocator.recording.LiveReplay;
 import io.memopt.allocator.recording.OwnerUsage;
 import io.memopt.allocator.recording.TraceReader;
 import io.memopt.allocator.recording.TraceSummary;
+import io.memopt.analysis.Growth;
+import io.memopt.analysis.TraceAnalysis;
+import io.memopt.analysis.Waste;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -29,18 +32,19 @@ import java.util.Map;
  */
 final class PageData {
     private static final Gson GSON = new Gson();
-    private static final double NANOS = 1e9;
 
     private final TraceReader reader;
     private final TraceSummary summary;
     private final PageRecorder recorder;
     private final LiveReplay replay;
+    private final TraceAnalysis analysis;
     private final JsonObject json = new JsonObject();
 
-    PageData(TraceReader reader, TraceSummary summary, PageRecorder recorder) {
+    PageData(TraceReader reader, TraceSummary summary, PageRecorder recorder, TraceAnalysis analysis) {
         this.reader = reader;
         this.summary = summary;
         this.recorder = recorder;
+        this.analysis = analysis;
         this.replay = recorder.scan.replay();
     }
 
@@ -69,7 +73,8 @@ final class PageData {
         json.addProperty(
                 "thread", reader.threadName(recorder.scan.busiestThread()).orElse(""));
         json.add("blocks", blockIndex());
-        json.add("findings", GSON.toJsonTree(new Findings(reader, summary, recorder).all()));
+        json.add("waste", waste());
+        json.add("findings", GSON.toJsonTree(new Findings(reader, summary, recorder, analysis).all()));
         return GSON.toJson(json);
     }
 
@@ -171,7 +176,7 @@ final class PageData {
         return rows;
     }
 
-    /** Owner, space, live, peak, allocations, allocated, time of the oldest live (-1: none), slope, fit. */
+    /** Owner, space, live, peak, allocations, allocated, time of the oldest live (-1: none), then slope, its interval, step. */
     private JsonArray usageOf(List<Row> rows) {
         Map<List<Object>, Long> oldest = new HashMap<>();
         recorder.tracker.forEachLive(lifetime -> {
@@ -179,11 +184,11 @@ final class PageData {
                 oldest.merge(List.of(lifetime.owner, lifetime.space), lifetime.allocated, Math::min);
             }
         });
-        double steps = recorder.samplesByIteration() ? recorder.sampleEvery() : secondsPerSample();
+        Map<List<Object>, Growth> growth = new HashMap<>();
+        analysis.growth().forEach(one -> growth.put(List.of(one.owner(), one.space()), one));
         JsonArray array = new JsonArray();
         for (Row row : rows) {
             OwnerUsage usage = row.usage;
-            OwnerHistory.Slope slope = OwnerHistory.slope(recorder.history.of(row.owner, usage.space()), steps);
             JsonArray one = new JsonArray();
             one.add(row.owner);
             one.add(usage.space().ordinal());
@@ -192,16 +197,32 @@ final class PageData {
             one.add(usage.allocations());
             one.add(usage.allocatedBytes());
             one.add(oldest.getOrDefault(List.of(row.owner, usage.space()), -1L));
-            one.add(slope.bytesPerStep());
-            one.add(slope.fit());
+            Growth slope = growth.get(List.of(usage.owner(), usage.space()));
+            if (slope != null) {
+                one.add(slope.bytesPerStep());
+                one.add(slope.lowBytesPerStep());
+                one.add(slope.highBytesPerStep());
+                one.add(slope.step().name().toLowerCase(Locale.ROOT));
+            }
             array.add(one);
         }
         return array;
     }
 
-    private double secondsPerSample() {
-        long[] times = recorder.history.times();
-        return times.length < 2 ? 0 : (times[times.length - 1] - times[0]) / NANOS / (times.length - 1);
+    /** Kind, bytes (-1: not in a trace), remark, of the analysis' focus space at its reserved peak. */
+    private JsonObject waste() {
+        JsonArray parts = new JsonArray();
+        for (Waste.Part part : analysis.waste().parts()) {
+            JsonArray one = new JsonArray();
+            one.add(part.kind().name().toLowerCase(Locale.ROOT));
+            one.add(part.bytes().orElse(-1));
+            one.add(part.remark());
+            parts.add(one);
+        }
+        JsonObject waste = new JsonObject();
+        waste.addProperty("reserved", analysis.waste().reservedBytes());
+        waste.add("parts", parts);
+        return waste;
     }
 
     /** Times, then the live bytes of each row of usage at those times. */
@@ -214,8 +235,6 @@ final class PageData {
         }
         JsonObject samples = new JsonObject();
         samples.addProperty("count", times.length);
-        samples.addProperty("byIteration", recorder.samplesByIteration());
-        samples.addProperty("every", recorder.sampleEvery());
         samples.addProperty("packed", columns.pack());
         return samples;
     }

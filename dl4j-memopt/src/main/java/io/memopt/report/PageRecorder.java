@@ -49,8 +49,6 @@ final class PageRecorder implements TraceVisitor {
     final List<Block> blocks = new ArrayList<>();
     final List<Iteration> iterations = new ArrayList<>();
     final List<Collection> collections = new ArrayList<>();
-    long forcedCollections;
-    long collectionNanos;
     long failures;
     long failedBytes;
 
@@ -83,13 +81,8 @@ final class PageRecorder implements TraceVisitor {
     }
 
     /** True when owners are looked at after iterations, false when after so many events. */
-    boolean samplesByIteration() {
+    private boolean samplesByIteration() {
         return scan.iterations() >= 8;
-    }
-
-    /** Iterations or events between two looks at the owners. */
-    long sampleEvery() {
-        return sampleEvery;
     }
 
     @Override
@@ -166,8 +159,6 @@ final class PageRecorder implements TraceVisitor {
     }
 
     private void collected(long time, long duration, boolean forced) {
-        collectionNanos += duration;
-        forcedCollections += forced ? 1 : 0;
         if (collections.size() < MOST_COLLECTIONS) {
             collections.add(new Collection(time, duration, forced));
         }

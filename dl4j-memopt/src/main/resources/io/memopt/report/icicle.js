@@ -38,7 +38,7 @@ class Icicle {
     if (!this.owners) return;
     const rows = this.owners.filter((row) => this.path.every((value, level) => row.owner[this.order[level]] === value));
     const total = rows.reduce((sum, row) => sum + row.bytes, 0);
-    const root = el('button', { class: 'slice root', style: { left: '0', width: '100%', top: '0' }, onclick: () => this.up(), 'aria-label': `${this.title()}, ${formatBytes(total)}${this.path.length ? ', back' : ''}` }, `${this.path.length ? '‹ ' : ''}${this.title()} · ${formatBytes(total)}`);
+    const root = el('button', { class: 'slice root named', style: { left: '0', width: '100%', top: '0' }, onclick: () => this.up(), 'aria-label': `${this.title()}, ${formatBytes(total)}${this.path.length ? ', back' : ''}` }, `${this.path.length ? '‹ ' : ''}${this.title()} · ${formatBytes(total)}`);
     this.box.replaceChildren(root);
     this.box.style.height = `${(this.order.length - this.path.length + 1) * 26}px`;
     if (total > 0) this.split(rows, this.path.length, 0, total, total, []);
@@ -77,7 +77,7 @@ class Icicle {
       left += part.bytes;
     }
     if (restBytes / total >= Icicle.NARROW / 2) {
-      this.box.append(el('span', { class: 'slice rest', title: `${restCount} smaller ones, ${formatBytes(restBytes)}`, style: this.place(level, left, restBytes, total) }, restBytes / total > 0.03 ? `${restCount} smaller` : ''));
+      this.box.append(el('span', { class: `slice rest${restBytes / total > 0.06 ? ' named' : ''}`, title: `${restCount} smaller ones, ${formatBytes(restBytes)}`, style: this.place(level, left, restBytes, total) }, restBytes / total > 0.06 ? `${restCount} smaller` : ''));
     }
   }
 
@@ -87,12 +87,13 @@ class Icicle {
     const color = dimension === 'category' ? CATEGORY_COLORS[part.value] : dimension === 'phase' ? PHASE_COLORS[part.value] : null;
     const matched = part.rows.some((row) => this.view.isMatch(row.owner));
     const label = `${dimension} ${name}, ${formatBytes(part.bytes)}, ${formatShare(part.bytes, total)}`;
-    const slice = el('button', { class: `slice${matched ? '' : ' dim'}${color ? '' : ' plain'}`, 'aria-label': label, title: label, style: this.place(level, left, part.bytes, total), onclick: () => this.enter(path) });
+    const named = part.bytes / total > 0.03;
+    const slice = el('button', { class: `slice${named ? ' named' : ''}${matched ? '' : ' dim'}${color ? '' : ' plain'}`, 'aria-label': label, title: label, style: this.place(level, left, part.bytes, total), onclick: () => this.enter(path) });
     if (color) {
       slice.style.background = color;
       slice.style.color = inkOn(color);
     }
-    if (part.bytes / total > 0.03) slice.append(`${name} · ${formatBytes(part.bytes)}`);
+    if (named) slice.append(`${name} · ${formatBytes(part.bytes)}`);
     this.box.append(slice);
   }
 

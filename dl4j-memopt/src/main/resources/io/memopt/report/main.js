@@ -39,6 +39,7 @@ async function start() {
   const moment = new Moment(view, { title: byId('moment-title'), note: byId('moment-note'), icicle: byId('icicle'), order: byId('icicle-order'), choices: byId('groups'), composed: byId('composed'), largest: byId('largest') });
   moment.show(model.peakComposition(view.space));
   await new Owners(view, byId('owners')).draw();
+  wasteTable(model, byId('waste'));
   new Layers(view, byId('layers-table')).draw();
   performance.mark('memopt-first-picture');
   navigation(view, timeline);
@@ -94,8 +95,16 @@ function figures(view) {
 }
 
 function findings(view) {
-  const list = view.model.findings.map(({ level, title, text, search }) =>
-    el('li', { class: level }, el('b', {}, title), el('span', {}, text), search ? el('button', { class: 'link', onclick: () => searchFor(view, search), 'aria-label': `show ${search} in all views` }, 'show') : null),
+  const list = view.model.findings.map(({ level, title, text, effect, action, unknowns, search }) =>
+    el(
+      'li',
+      { class: level },
+      el('b', {}, title),
+      el('span', {}, text),
+      search ? el('button', { class: 'link', onclick: () => searchFor(view, search), 'aria-label': `show ${search} in all views` }, 'show') : null,
+      effect ? el('p', { class: 'effect' }, effect) : null,
+      action ? el('details', {}, el('summary', {}, 'what to do'), el('code', {}, action), unknowns ? el('p', { class: 'soft' }, `Not known: ${unknowns}`) : null) : null,
+    ),
   );
   byId('findings').replaceChildren(...(list.length ? list : [el('li', { class: 'info' }, el('b', {}, 'Nothing stands out'), el('span', {}, 'No growth, no spills, no forced collections, no refused allocations.'))]));
 }

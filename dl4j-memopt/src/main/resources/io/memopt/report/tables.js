@@ -79,8 +79,6 @@ function sparkline(values) {
 
 /** Live bytes at the end by owner, with age and slope. */
 class Owners {
-  static CLEAR = 0.8;
-
   constructor(view, box) {
     this.view = view;
     this.box = box;
@@ -91,10 +89,10 @@ class Owners {
     const { model, space } = this.view;
     const samples = await model.loadSamples();
     const rows = model.usage
-      .map(([owner, spaceOf, live, peak, allocations, allocated, oldest, slope, fit], i) => ({ owner: model.owner(owner), spaceOf, live, peak, allocations, allocated, oldest, slope, fit, values: samples.rows[i] }))
+      .map(([owner, spaceOf, live, peak, allocations, allocated, oldest, slope, low, high, step], i) => ({ owner: model.owner(owner), spaceOf, live, peak, allocations, allocated, oldest, slope, low, high, step, values: samples.rows[i] }))
       .filter((row) => row.spaceOf === space.ordinal && row.owner && (row.live > 0 || (this.view.matches && this.view.isMatch(row.owner))));
     const total = rows.reduce((sum, row) => sum + row.live, 0);
-    const per = samples.byIteration ? 'iteration' : 'second';
+    const per = rows.find((row) => row.step)?.step ?? 'iteration';
     table(
       this.box,
       [
@@ -102,7 +100,7 @@ class Owners {
         { name: 'live', number: true, value: (row) => row.live, cell: (row) => bytesCell(row.live, total), title: 'in use at the end of the trace' },
         { name: 'peak', number: true, value: (row) => row.peak, cell: (row) => formatBytes(row.peak), title: 'most in use at once' },
         { name: 'oldest', number: true, value: (row) => (row.oldest < 0 ? -1 : model.end - row.oldest), cell: (row) => (row.oldest < 0 ? '–' : formatDuration(model.end - row.oldest)), title: 'age of the oldest array that is still live' },
-        { name: `slope / ${per}`, number: true, value: (row) => (row.fit >= Owners.CLEAR ? row.slope : 0), cell: (row) => this.slope(row), title: 'growth over the second half of the trace; a tilde marks an unclear trend (fit below 0.8)' },
+        { name: `slope / ${per}`, number: true, value: (row) => (row.low > 0 || row.high < 0 ? row.slope : 0), cell: (row) => this.slope(row), title: 'median slope; bold when its whole 95 % interval is on one side of zero' },
         { name: 'history', value: (row) => row.live, cell: (row) => sparkline(row.values) },
       ],
       rows,
@@ -110,11 +108,31 @@ class Owners {
     );
   }
 
-  slope({ slope, fit }) {
-    if (Math.abs(slope) < 1) return el('span', { class: 'soft' }, 'flat');
+  slope({ slope, low, high, values }) {
+    const flat = values.every((value) => value === values[0]);
+    if (slope === undefined) return el('span', { class: 'soft' }, flat ? 'flat' : '–');
+    if (Math.abs(slope) < 0.5) return el('span', { class: 'soft', title: `${formatBytes(Math.round(low))} to ${formatBytes(Math.round(high))}` }, 'flat');
     const text = `${slope > 0 ? '+' : ''}${formatBytes(Math.round(slope))}`;
-    return fit >= Owners.CLEAR ? el('b', { class: slope > 0 ? 'bad' : '' }, text) : el('span', { class: 'soft' }, `~ ${text}`);
+    const title = `95 % interval ${formatBytes(Math.round(low))} to ${formatBytes(Math.round(high))}`;
+    return low > 0 || high < 0 ? el('b', { class: slope > 0 ? 'bad' : '', title }, text) : el('span', { class: 'soft', title }, `~ ${text}`);
   }
+}
+
+/** Where the reserved bytes of the peak went. */
+function wasteTable(model, box) {
+  const { reserved, parts } = model.waste;
+  const rows = parts.map(([kind, bytes, remark]) => ({ kind: words(kind), bytes, remark })).filter((row) => row.bytes !== 0);
+  table(
+    box,
+    [
+      { name: 'part', value: (row) => row.kind, cell: (row) => row.kind },
+      { name: 'bytes', number: true, value: (row) => row.bytes, cell: (row) => (row.bytes < 0 ? el('span', { class: 'soft' }, 'unknown') : bytesCell(row.bytes, reserved)) },
+      { name: 'share', number: true, value: (row) => row.bytes, cell: (row) => (row.bytes < 0 ? '' : formatShare(row.bytes, reserved)) },
+      { name: 'how it was found', value: (row) => row.remark, cell: (row) => el('span', { class: 'soft' }, row.remark) },
+    ],
+    rows,
+    { sort: 1, limit: 10 },
+  );
 }
 
 /** What each layer had in use at most, by phase. */
