@@ -42,7 +42,7 @@ class HtmlReportTest {
         Path trace = folder.resolve("a.memopt");
         SyntheticTraining.write(trace, 40_000);
 
-        assertPageEqualsReplay(trace);
+        assertAnalysisAgrees(assertPageEqualsReplay(trace));
     }
 
     @ParameterizedTest
@@ -66,6 +66,7 @@ class HtmlReportTest {
 
         WrittenPage page = assertPageEqualsReplay(trace);
 
+        assertAnalysisAgrees(page);
         assertThat(page.data.getAsJsonObject("iterations").get("count").getAsInt())
                 .isEqualTo(20);
         assertThat(page.rows("layers")).hasSizeGreaterThan(3);
@@ -148,6 +149,12 @@ class HtmlReportTest {
         try (var files = Files.list(folder)) {
             assertThat(files).containsExactly(other);
         }
+    }
+
+    /** The words and the pictures are of the same peak. */
+    private static void assertAnalysisAgrees(WrittenPage page) {
+        assertThat(page.data.getAsJsonObject("waste").get("reserved").getAsLong())
+                .isEqualTo(page.space(0).get("peakReserved").getAsLong());
     }
 
     private WrittenPage report(long events, String prefix) throws IOException {

@@ -206,7 +206,8 @@ final class SyntheticTraining {
 
     private void free(Array array, AllocationKind kind, int workspace) {
         int code = EventCode.of(EventKind.FREE, kind, HOST);
-        step(code, array.owner, workspace, array.address, array.bytes, time - array.time);
+        advance();
+        emit(code, array.owner, workspace, array.address, array.bytes, time - array.time);
     }
 
     private void scope(int workspace, String name, long generation) {
@@ -229,7 +230,15 @@ final class SyntheticTraining {
     }
 
     private void step(int code, int owner, int workspace, long address, long bytes, long extra) {
+        advance();
+        emit(code, owner, workspace, address, bytes, extra);
+    }
+
+    private void advance() {
         time += 500 + random.nextInt(4_000);
+    }
+
+    private void emit(int code, int owner, int workspace, long address, long bytes, long extra) {
         writer.accept(code, time, thread, owner, workspace, address, bytes, extra);
         if (++events % 100_000 == 0) {
             writer.flush(Duration.ofSeconds(30));
