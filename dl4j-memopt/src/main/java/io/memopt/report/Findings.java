@@ -61,6 +61,18 @@ final class Findings {
     }
 
     private void completeness() {
+        if (summary.events() == 0) {
+            add("info", "The trace has no events", "Nothing happened while it was recorded, or it was cut off.", "");
+        }
+        if (recorder.lifetimes.detailedUntil() >= 0) {
+            add(
+                    "info",
+                    "Single events are shown up to "
+                            + String.format(Locale.ROOT, "%.3f s", recorder.lifetimes.detailedUntil() / 1e9),
+                    "The trace is too long for one page. Later times are shown from afar, with exact maxima; totals, tables"
+                            + " and peaks are of the whole trace.",
+                    "");
+        }
         if (!recorder.scan.replay().isExact() || summary.lostEvents() > 0) {
             add(
                     "bad",

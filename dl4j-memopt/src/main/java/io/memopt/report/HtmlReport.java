@@ -23,7 +23,7 @@ import java.util.Objects;
  * A trace as one HTML file that explains it offline: who holds memory, over time, at any moment, by address, layer,
  * workspace and iteration. The file asks the network for nothing and needs a browser of 2023 or later.
  *
- * <p>Every event of the trace is in the file, in blocks that the browser unpacks where someone looks; what is drawn from
+ * <p>Every event of the trace (of a very long one: of its beginning) is in the file, in blocks that the browser unpacks where someone looks; what is drawn from
  * farther away keeps the largest value of each bin, so totals and peaks are those of the trace.
  *
  * <p>Reads the trace four times. Memory: by live allocations, owners and workspaces, not by events. The file takes about 4 bytes
@@ -47,6 +47,9 @@ public final class HtmlReport {
         "main.js"
     };
 
+    /** Lifetimes of a page of some 250 MB, which is what a browser opens with ease; a trace of about 45 million events. */
+    private static final long MOST_LIFETIMES = 25_000_000;
+
     private HtmlReport() {}
 
     /**
@@ -56,6 +59,11 @@ public final class HtmlReport {
      * @throws IOException if the trace cannot be read at all or the report cannot be written
      */
     public static void write(Path trace, Path out) throws IOException {
+        write(trace, out, MOST_LIFETIMES);
+    }
+
+    /** As above; after {@code most} lifetimes only long ones are in the page one by one. */
+    static void write(Path trace, Path out, long most) throws IOException {
         Objects.requireNonNull(trace, "trace");
         Path target = out.toAbsolutePath();
         Path folder = Objects.requireNonNull(target.getParent(), "out has no folder");
@@ -63,7 +71,7 @@ public final class HtmlReport {
         Path details = target.resolveSibling(target.getFileName() + ".details.tmp");
         Path page = target.resolveSibling(target.getFileName() + ".tmp");
         try {
-            String data = collect(trace, details);
+            String data = collect(trace, details, most);
             assemble(data, details, page);
             Files.move(page, target, StandardCopyOption.REPLACE_EXISTING);
         } catch (UncheckedIOException e) {
@@ -74,13 +82,13 @@ public final class HtmlReport {
         }
     }
 
-    private static String collect(Path trace, Path details) throws IOException {
+    private static String collect(Path trace, Path details, long most) throws IOException {
         TraceAnalysis analysis = TraceAnalyzer.analyze(trace, OnCorruption.SKIP, AnalysisOptions.DEFAULTS);
         try (TraceReader reader = new TraceReader(trace, OnCorruption.SKIP);
                 Writer writer = Files.newBufferedWriter(details, StandardCharsets.ISO_8859_1)) {
             TraceScan scan = new TraceScan(reader.header());
             reader.read(scan);
-            PageRecorder recorder = new PageRecorder(reader.header(), scan.complete(), reader::owner, writer);
+            PageRecorder recorder = new PageRecorder(reader.header(), scan.complete(), reader::owner, writer, most);
             TraceSummary summary = reader.read(recorder);
             return new PageData(reader, summary, recorder.complete(), analysis).render(trace);
         }

@@ -32,16 +32,20 @@ final class LifetimeBlocks {
     private final ToLongFunction<Lifetime> places;
     private final List<List<Ended>> open = new ArrayList<>();
     private final Columns index = new Columns();
+    private final long most;
     private int blocks;
     private long lifetimes;
+    private long detailedUntil = Long.MAX_VALUE;
 
     /**
      * No blocks yet.
      *
      * @param out takes one script element for each block
      * @param places where on the address axis a lifetime is, -1 for nowhere
+     * @param most number of lifetimes after which all but the longest are left out
      */
-    LifetimeBlocks(Writer out, ToLongFunction<Lifetime> places) {
+    LifetimeBlocks(Writer out, ToLongFunction<Lifetime> places, long most) {
+        this.most = most;
         this.out = out;
         this.places = places;
         for (int i = 0; i < CLASSES.length; i++) {
@@ -58,6 +62,10 @@ final class LifetimeBlocks {
         if (death == Lifetime.NEVER) {
             kind = CLASSES.length - 1;
         }
+        if (lifetimes >= most && kind < CLASSES.length - 1) {
+            detailedUntil = Math.min(detailedUntil, Math.max(0, lifetime.birth - 1));
+            return;
+        }
         List<Ended> block = open.get(kind);
         block.add(new Ended(lifetime, death));
         lifetimes++;
@@ -73,6 +81,11 @@ final class LifetimeBlocks {
 
     int blocks() {
         return blocks;
+    }
+
+    /** Up to here no lifetime was left out; -1 when none was at all. */
+    long detailedUntil() {
+        return detailedUntil == Long.MAX_VALUE ? -1 : detailedUntil;
     }
 
     long lifetimes() {

@@ -57,6 +57,7 @@ final class PageData {
         json.addProperty("events", summary.events());
         json.addProperty("memoryEvents", recorder.scan.memoryEvents());
         json.addProperty("lifetimeCount", recorder.lifetimes.lifetimes());
+        json.addProperty("detailedUntil", recorder.lifetimes.detailedUntil());
         json.addProperty("exact", replay.isExact());
         json.add("categories", names(Category.values()));
         json.add("phases", names(Phase.values()));

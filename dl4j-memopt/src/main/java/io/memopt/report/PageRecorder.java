@@ -57,7 +57,7 @@ final class PageRecorder implements TraceVisitor {
     private final long sampleEvery;
     private long lastEvent = -1;
 
-    PageRecorder(TraceHeader header, TraceScan scan, IntFunction<Owner> owners, Writer out) {
+    PageRecorder(TraceHeader header, TraceScan scan, IntFunction<Owner> owners, Writer out, long most) {
         this.scan = scan;
         clock = new PageClock(header.startNanos());
         busiestThread = scan.busiestThread();
@@ -65,7 +65,7 @@ final class PageRecorder implements TraceVisitor {
         layers = new LayerPeaks(owners);
         workspaces = new WorkspaceHistory(scan.memoryEvents(), scan.endTime());
         lifetimes = new LifetimeBlocks(
-                out, lifetime -> scan.addresses(lifetime.space).placeOf(lifetime.address));
+                out, lifetime -> scan.addresses(lifetime.space).placeOf(lifetime.address), most);
         contexts = new ContextBlocks(out);
         for (MemorySpace space : scan.spaces()) {
             views.add(new View(

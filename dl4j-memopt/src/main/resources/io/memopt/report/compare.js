@@ -10,7 +10,8 @@ class Compare {
     Object.assign(this, boxes);
     const { count } = view.model.iterations;
     this.first.value = 0;
-    this.second.value = Math.max(0, count - 1);
+    const last = view.model.detailedUntil < 0 ? count - 1 : view.model.iterationAt(view.model.detailedUntil) - 1;
+    this.second.value = Math.max(0, last);
     for (const input of [this.first, this.second]) {
       input.max = Math.max(0, count - 1);
       input.addEventListener('change', () => this.draw());
@@ -29,6 +30,11 @@ class Compare {
     }
     const pick = (input) => Math.max(0, Math.min(count - 1, Math.round(Number(input.value)) || 0));
     const [a, b] = [pick(this.first), pick(this.second)];
+    if (!model.isDetailed(Math.max(model.iterations.times[a], model.iterations.times[b]))) {
+      this.note.textContent = `The trace is too long for one page: iterations can be compared up to ${formatMoment(model.detailedUntil, 1e6)}, which is iteration ${model.iterationAt(model.detailedUntil) - 1}.`;
+      this.result.replaceChildren();
+      return;
+    }
     const mine = (this.latest = {});
     const [before, after] = [await this.measure(a), await this.measure(b)];
     if (this.latest !== mine) return;

@@ -40,7 +40,7 @@ class Icicle {
     const total = rows.reduce((sum, row) => sum + row.bytes, 0);
     const root = el('button', { class: 'slice root named', style: { left: '0', width: '100%', top: '0' }, onclick: () => this.up(), 'aria-label': `${this.title()}, ${formatBytes(total)}${this.path.length ? ', back' : ''}` }, `${this.path.length ? '‹ ' : ''}${this.title()} · ${formatBytes(total)}`);
     this.box.replaceChildren(root);
-    this.box.style.height = `${(this.order.length - this.path.length + 1) * 26}px`;
+    this.box.style.height = `${(total > 0 ? this.order.length - this.path.length + 1 : 1) * 26}px`;
     if (total > 0) this.split(rows, this.path.length, 0, total, total, []);
   }
 

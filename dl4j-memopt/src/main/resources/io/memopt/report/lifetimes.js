@@ -59,7 +59,7 @@ class Lifetimes {
     const pixels = { left: Math.round(GUTTER * ratio), width: Math.max(1, Math.round((width - GUTTER - MARGIN) * ratio)), height: Math.round(height * ratio) };
     if (this.image?.width !== pixels.width || this.image?.height !== pixels.height) this.image = new ImageData(pixels.width, pixels.height);
     const blocks = view.model.blocksIn(view.from, view.to);
-    const few = view.model.weight(blocks) <= Lifetimes.MOST;
+    const few = view.model.weight(blocks) <= Lifetimes.MOST && view.model.isDetailed(Math.min(view.to, view.model.end));
     this.shown = few ? view.model.unpacked(blocks) : null;
     if (few && !this.shown) view.model.lifetimes(blocks).then(() => view.emit('loaded'));
     const raster = new Raster(this.image, this.palette(), view, this.low * space.height, this.high * space.height);

@@ -143,6 +143,11 @@ class Model {
     return found;
   }
 
+  /** False for times of a very long trace that the page knows from afar only. */
+  isDetailed(to) {
+    return this.detailedUntil < 0 || to <= this.detailedUntil;
+  }
+
   /** How many lifetimes those blocks hold. */
   weight(blocks) {
     return blocks.reduce((sum, i) => sum + this.lifetimeIndex[i].count, 0);
@@ -225,8 +230,17 @@ class Model {
     return { owners: space.peakOwners.map(([owner, bytes, arrays]) => ({ owner: this.owner(owner), bytes, arrays })), largest: null };
   }
 
+  /** From afar: the composition at the fullest moment of the bin, by category. */
+  categoriesAt(time, space) {
+    const { starts, byCategory } = space.timeline;
+    const bin = Math.max(0, upperBound(starts, time) - 1);
+    const owners = this.categories.map((category, c) => ({ owner: { ...this.unknown, id: -1, category, text: words(category) }, bytes: byCategory[c][bin], arrays: 0 }));
+    return { owners: owners.filter((row) => row.bytes > 0), largest: [] };
+  }
+
   /** Everything in use in a space at a moment, by owner, and the largest arrays. */
   async compositionAt(time, space) {
+    if (!this.isDetailed(time)) return time === space.peakInUseAt ? { ...this.peakComposition(space), largest: [] } : this.categoriesAt(time, space);
     const owners = new Map();
     const largest = [];
     for (const block of await this.lifetimes(this.blocksIn(time, time))) {
@@ -361,6 +375,6 @@ class View {
   }
 
   isMatch(owner) {
-    return !this.matches || this.matches[owner.id] === 1;
+    return !this.matches || this.matches[owner.id] === 1 || (owner.id < 0 && owner.text.includes(this.search));
   }
 }

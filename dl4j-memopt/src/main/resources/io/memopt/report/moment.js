@@ -47,7 +47,8 @@ class Moment {
     const where = iteration < model.iterations.count ? `iteration ${model.iterations.numbers[iteration]}` : model.iterations.count ? 'after training' : '';
     const isPeak = moment === space.peakInUseAt;
     this.title.textContent = `${isPeak ? 'At the peak' : 'At the chosen moment'}: ${formatBytes(total)} in use`;
-    this.note.textContent = [`${formatMoment(moment, 1)} after the start`, where, isPeak ? formatExact(total) : `${formatExact(total)}, ${formatShare(total, space.peakInUse)} of the peak`].filter(Boolean).join(' · ');
+    this.note.textContent = [`${formatMoment(moment, 1)} after the start`, where, model.isDetailed(moment) ? '' : 'from afar: the fullest moment nearby',
+      isPeak ? formatExact(total) : `${formatExact(total)}, ${formatShare(total, space.peakInUse)} of the peak`].filter(Boolean).join(' · ');
     this.icicleView.show(composition.owners);
     this.tables();
   }

@@ -5,7 +5,7 @@
 
 /** Left of every picture with a time axis, and right of it. */
 const GUTTER = 84;
-const MARGIN = 14;
+const MARGIN = 28;
 /** Up to this many lifetimes a window is drawn from single events. */
 const SINGLE_EVENTS = 40_000;
 
@@ -59,10 +59,10 @@ class Fullest {
     if (old && old.space === view.space && old.from <= from && old.to >= to && old.matches === view.matches) return old;
     const model = view.model;
     let blocks = model.blocksIn(from, to);
-    if (model.weight(blocks) > SINGLE_EVENTS) return null;
+    if (model.weight(blocks) > SINGLE_EVENTS || !model.isDetailed(to)) return null;
     const margin = (to - from) / 2;
     const wide = model.blocksIn(from - margin, to + margin);
-    const wideFits = model.weight(wide) <= 2 * SINGLE_EVENTS;
+    const wideFits = model.weight(wide) <= 2 * SINGLE_EVENTS && model.isDetailed(to + margin);
     const unpacked = (wideFits && model.unpacked(wide)) || null;
     if (unpacked) return (this.region = this.collect(unpacked, from - margin, to + margin));
     const narrow = model.unpacked(blocks);

@@ -129,6 +129,24 @@ class HtmlReportTest {
     }
 
     @Test
+    void write_ofTooLongTrace_keepsTheBeginningAndAllTotals() throws IOException {
+        Path trace = folder.resolve("long.memopt");
+        SyntheticTraining.write(trace, 40_000);
+        HtmlReport.write(trace, folder.resolve("whole.html"));
+        HtmlReport.write(trace, folder.resolve("cut.html"), 5_000);
+
+        WrittenPage whole = new WrittenPage(folder.resolve("whole.html"));
+        WrittenPage cut = new WrittenPage(folder.resolve("cut.html"));
+        long until = cut.data.get("detailedUntil").getAsLong();
+        assertThat(until).isBetween(1L, cut.data.get("end").getAsLong() - 1);
+        assertThat(whole.data.get("detailedUntil").getAsLong()).isNegative();
+        assertThat(cut.space(0)).isEqualTo(whole.space(0));
+        assertThat(used(cut.lifetimes(), until)).isEqualTo(used(whole.lifetimes(), until));
+        assertThat(used(cut.lifetimes(), until / 2)).isEqualTo(used(whole.lifetimes(), until / 2));
+        assertThat(cut.lifetimes()).hasSizeLessThan(whole.lifetimes().size());
+    }
+
+    @Test
     void write_ofTraceWithoutEvents_givesAPage() throws IOException {
         Path trace = folder.resolve("empty.memopt");
         RandomTrace.write(trace, 1, 0);
