@@ -171,6 +171,7 @@ function goToIteration(view, step) {
 
 /** The moment of the event before or after the chosen one. */
 async function stepEvent(view, direction) {
+  if (!view.model.isDetailed(view.moment + 1)) return stepBin(view, direction);
   const blocks = view.model.blocksIn(view.moment - 1, view.moment + 1);
   let best = null;
   for (const { count, birth, death } of await view.model.lifetimes(blocks)) {
@@ -184,6 +185,13 @@ async function stepEvent(view, direction) {
   if (best === null) return;
   if (best < view.from || best > view.to) view.show(best - (view.to - view.from) / 2, best + (view.to - view.from) / 2);
   view.pick(best);
+}
+
+/** From afar: the fullest moment of the bin before or after. */
+function stepBin(view, direction) {
+  const { starts, fullest, count } = view.space.timeline;
+  const bin = upperBound(starts, view.moment) - 1 + direction;
+  if (bin >= 0 && bin < count) view.pick(fullest[bin]);
 }
 
 function navigation(view, timeline) {

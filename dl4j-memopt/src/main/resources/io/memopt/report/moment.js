@@ -47,7 +47,7 @@ class Moment {
     const where = iteration < model.iterations.count ? `iteration ${model.iterations.numbers[iteration]}` : model.iterations.count ? 'after training' : '';
     const isPeak = moment === space.peakInUseAt;
     this.title.textContent = `${isPeak ? 'At the peak' : 'At the chosen moment'}: ${formatBytes(total)} in use`;
-    this.note.textContent = [`${formatMoment(moment, 1)} after the start`, where, model.isDetailed(moment) ? '' : 'from afar: the fullest moment nearby',
+    this.note.textContent = [`${formatMoment(moment, 1)} after the start`, where, isPeak || model.isDetailed(moment) ? '' : 'from afar: the fullest moment nearby',
       isPeak ? formatExact(total) : `${formatExact(total)}, ${formatShare(total, space.peakInUse)} of the peak`].filter(Boolean).join(' · ');
     this.icicleView.show(composition.owners);
     this.tables();
@@ -87,7 +87,11 @@ class Moment {
       this.largest.replaceChildren(el('p', { class: 'soft' }, 'Reading single arrays …'));
       return;
     }
-    const { moment, space } = this.view;
+    const { model, moment, space } = this.view;
+    if (!model.isDetailed(moment)) {
+      this.largest.replaceChildren(el('p', { class: 'soft' }, `Single arrays are in this page up to ${formatMoment(model.detailedUntil, 1e6)}.`));
+      return;
+    }
     table(
       this.largest,
       [
