@@ -26,12 +26,7 @@ import java.util.Set;
  * @param rows what differs, largest change first
  */
 public record TraceDiff(
-        MemorySpace space,
-        long reservedBefore,
-        long reservedAfter,
-        long inUseBefore,
-        long inUseAfter,
-        List<Row> rows) {
+        MemorySpace space, long reservedBefore, long reservedAfter, long inUseBefore, long inUseAfter, List<Row> rows) {
 
     public TraceDiff {
         rows = List.copyOf(rows);
@@ -43,8 +38,7 @@ public record TraceDiff(
     }
 
     /** What is compared with what. */
-    public record Key(
-            Peak.Part part, String network, String layer, Phase phase, Category category, String workspace) {}
+    public record Key(Peak.Part part, String network, String layer, Phase phase, Category category, String workspace) {}
 
     /**
      * One difference.
