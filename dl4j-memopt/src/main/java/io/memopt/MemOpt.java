@@ -6,6 +6,7 @@ import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.nd4j.Settings;
 import io.memopt.allocator.recording.TraceOptions;
 import io.memopt.allocator.recording.TraceWriter;
 import io.memopt.listeners.prometheus.MetricsServer;
@@ -50,9 +51,9 @@ public final class MemOpt implements AutoCloseable {
     private final @Nullable TraceWriter trace;
     private boolean closed;
 
-    private MemOpt(@Nullable Session session, Model model, String name, @Nullable TraceWriter trace) {
+    private MemOpt(@Nullable Session session, WeakReference<Model> model, String name, @Nullable TraceWriter trace) {
         this.session = session;
-        this.model = new WeakReference<>(model);
+        this.model = model;
         this.name = name;
         this.trace = trace;
     }
@@ -67,7 +68,7 @@ public final class MemOpt implements AutoCloseable {
      * handle of its own, and observation ends with the last of them.
      *
      * @param network an initialised MultiLayerNetwork or ComputationGraph
-     * @throws IllegalArgumentException if it is neither
+     * @throws IllegalArgumentException if it is neither, or not initialised
      */
     public static MemOpt attach(Model network, MemOptConfig config) {
         Objects.requireNonNull(config, "config");
@@ -76,21 +77,37 @@ public final class MemOpt implements AutoCloseable {
                     "network=" + (network == null ? null : network.getClass().getName())
                             + ", expected a MultiLayerNetwork or a ComputationGraph");
         }
-        if (!config.enabled()) {
-            return new MemOpt(null, network, "", null);
+        Settings.check();
+        if (!config.enabled() || !Settings.enabled()) {
+            return new MemOpt(null, new WeakReference<>(network), "", null);
         }
         try {
-            Session session = Session.join(network, config);
+            WeakReference<Model> handle = new WeakReference<>(network);
+            Session session = Session.join(network, handle, config);
             if (config.nativeTemporaries()) {
                 MemoryHooks.measureTemporaries();
             }
             TraceWriter trace =
                     config.trace().map(path -> open(path, config, session)).orElse(null);
-            return new MemOpt(session, network, session.nameOf(network), trace);
+            return new MemOpt(session, handle, session.nameOf(network), trace);
         } catch (HookException e) {
             log.warn("{} Training goes on without memory figures.", e.getMessage());
-            return new MemOpt(null, network, "", null);
+            return new MemOpt(null, new WeakReference<>(network), "", null);
         }
+    }
+
+    /**
+     * Why memory ran out: the limit that was met, who holds how much, what to do. Ask where the failure was caught, while
+     * what was held is still held. Needs no handle: recording begins with ND4J's start.
+     *
+     * @param failure what was caught; its causes are looked at, too
+     * @return several lines of text, which say so when the failure is not about memory or nothing was recorded
+     */
+    public static String explain(Throwable failure) {
+        Objects.requireNonNull(failure, "failure");
+        return MemoryHooks.installed()
+                ? Explanation.of(failure, MemoryHooks.recording().ledger())
+                : "Nothing was recorded, so nobody can say who holds memory: " + failure;
     }
 
     /** Name of the network in figures, e.g. {@code MultiLayerNetwork-1}; empty when nothing is observed. */
@@ -157,7 +174,7 @@ public final class MemOpt implements AutoCloseable {
         if (trace != null) {
             session.removeTrace(trace);
         }
-        Session.leave(session, name, model.get());
+        session.leave(model);
     }
 
     /** The same as {@link #close()}. */

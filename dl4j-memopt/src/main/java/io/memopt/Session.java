@@ -22,10 +22,13 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
+import java.util.Collections;
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -56,7 +59,9 @@ final class Session {
     private final @Nullable EventRing history;
     private final JfrBridge flightRecorder;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
-    private final Map<String, Integer> handles = new HashMap<>();
+    private final List<WeakReference<Model>> handles = new ArrayList<>();
+    /** Ours, one for each network; those that users added are not among them. */
+    private final Set<TrainingListener> ours = Collections.newSetFromMap(new WeakHashMap<>());
 
     private Session(TrainingTracker tracker, MemOptConfig config) {
         this.tracker = tracker;
@@ -84,32 +89,35 @@ final class Session {
     /**
      * The running session, begun if need be, with one more handle for {@code model}.
      *
+     * @param handle a new reference to {@code model}, which stands for the handle
      * @throws io.memopt.allocator.nd4j.HookException if hooks cannot be installed
+     * @throws IllegalArgumentException if {@code model} is not initialised
      */
-    static synchronized Session join(Model model, MemOptConfig config) {
+    static synchronized Session join(Model model, WeakReference<Model> handle, MemOptConfig config) {
         TrainingTracker tracker = Trackers.current();
         Session session = running;
         if (session == null || session.tracker != tracker) {
             session = new Session(tracker, config);
             running = session;
         }
-        session.add(model);
-        return session;
+        try {
+            session.add(model);
+            session.handles.add(handle);
+            return session;
+        } finally {
+            session.endIfUnused();
+        }
     }
 
     /** Gives up a handle; the last one of a network detaches it, the last of all takes the hooks out. */
-    static synchronized void leave(Session session, String network, @Nullable Model model) {
-        boolean last = session.handles.merge(network, -1, Integer::sum) <= 0;
-        if (last) {
-            session.handles.remove(network);
-            if (model != null) {
-                session.tracker.untrack(model);
-                removeListener(model);
+    void leave(WeakReference<Model> handle) {
+        synchronized (Session.class) {
+            handles.removeIf(other -> other == handle || other.refersTo(null));
+            Model model = handle.get();
+            if (model != null && handles.stream().noneMatch(other -> other.refersTo(model))) {
+                remove(model);
             }
-        }
-        if (session.handles.isEmpty()) {
-            session.end();
-            running = running == session ? null : running;
+            endIfUnused();
         }
     }
 
@@ -147,11 +155,30 @@ final class Session {
     }
 
     private void add(Model model) {
-        String name = tracker.track(model);
-        handles.merge(name, 1, Integer::sum);
+        tracker.track(model);
         times.describe("model", describe(model));
         if (listeners(model).stream().noneMatch(MemoryListener.class::isInstance)) {
-            addListener(model, new MemoryListener(tracker));
+            MemoryListener listener = new MemoryListener(tracker);
+            ours.add(listener);
+            addListener(model, listener);
+        }
+    }
+
+    /** A MemoryListener that a user added by hand stays, and with it the network and the hooks. */
+    private void remove(Model model) {
+        List<TrainingListener> others = new ArrayList<>(listeners(model));
+        if (others.removeIf(ours::contains)) {
+            model.setListeners(others.toArray(TrainingListener[]::new));
+        }
+        if (others.stream().noneMatch(MemoryListener.class::isInstance)) {
+            tracker.untrack(model);
+        }
+    }
+
+    private void endIfUnused() {
+        if (handles.isEmpty()) {
+            end();
+            running = running == this ? null : running;
         }
     }
 
@@ -164,9 +191,8 @@ final class Session {
         collections.close();
         tracker.removeObserver(timers);
         tracker.removeObserver(times);
-        // A MemoryListener that a user added by hand keeps the hooks in place.
+        MemoryHooks.stopMeasuringTemporaries();
         if (tracker.networks().isEmpty()) {
-            MemoryHooks.stopMeasuringTemporaries();
             tracker.close();
             MemoryHooks.uninstall();
         }
@@ -220,12 +246,5 @@ final class Session {
         } else {
             ((ComputationGraph) model).addListeners(listener);
         }
-    }
-
-    private static void removeListener(Model model) {
-        TrainingListener[] others = listeners(model).stream()
-                .filter(listener -> !(listener instanceof MemoryListener))
-                .toArray(TrainingListener[]::new);
-        model.setListeners(others);
     }
 }

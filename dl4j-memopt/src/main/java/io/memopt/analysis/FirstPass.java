@@ -113,7 +113,7 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
         }
         Owner owner = owners.get(live.owner(slot));
         ThreadBook.Entry thread = threads.entry(live.thread(slot), time);
-        if (Detached.isResult(kind, owner)) {
+        if (kind == AllocationKind.DETACHED && Detached.isResult(kind, owner)) {
             thread.resultAllocated(live.roundedBytes(slot));
         }
         int workspace = live.workspace(slot);

@@ -18,8 +18,10 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.LongConsumer;
 
 /** Collects everything that needs to know where the peaks are. */
@@ -44,8 +46,11 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
     private final PeakBook peaks;
     private final WasteBook waste;
     final Adviser adviser;
-    private final List<Scenario> scenarios;
-    private final Map<Long, List<PeakAt>> peakEvents = new HashMap<>();
+    private final Scenario[] scenarios;
+    private final NavigableMap<Long, List<PeakAt>> peakEvents = new TreeMap<>();
+    private long nextPeakEvent;
+    private long nextSample;
+    private final List<Window> windows = new ArrayList<>();
 
     private final List<IterationRow> iterations = new ArrayList<>();
     private final List<WorkspaceChange> changes = new ArrayList<>();
@@ -65,6 +70,8 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
     private long longestForced;
     private long failures;
     private long time;
+
+    private record Window(int index, FirstPass.Window of) {}
 
     private record PeakAt(Measure measure, MemorySpace space, FirstPass.Top top) {}
 
@@ -88,7 +95,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
             }
         }
         adviser = new Adviser(first, live, owners);
-        scenarios = adviser.scenarios();
+        scenarios = adviser.scenarios().toArray(Scenario[]::new);
         for (MemorySpace space : PeakBook.startingWith(focus)) {
             for (Measure measure : Measure.values()) {
                 FirstPass.Top top = first.tops[measure.ordinal()][space.ordinal()];
@@ -101,6 +108,14 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         }
         long samples = Math.min(options.fragmentationSamples(), FRAGMENTATION_BUDGET / Math.max(1, first.maxLive) + 1);
         fragmentationStride = samples == 0 ? Long.MAX_VALUE : Math.max(1, first.events / samples);
+        nextSample = samples == 0 ? -1 : fragmentationStride / 2;
+        nextPeakEvent = following(-1);
+        for (int index : options.profiles()) {
+            FirstPass.Window window = index < 0 ? first.lastWindow : first.windows.get(index);
+            if (window != null) {
+                windows.add(new Window(index < 0 ? (int) first.iterations - 1 : index, window));
+            }
+        }
         step = first.iterations > 0 ? Growth.Step.ITERATION : Growth.Step.PASS;
         long all = first.iterations > 0 ? first.iterations : first.passes;
         stepStride = Math.max(1, (all + options.maxGrowthSamples() - 1) / options.maxGrowthSamples());
@@ -137,12 +152,13 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
             case ALLOCATION_FAILURE -> failures++;
             case ALLOCATE, FREE, SCOPE_RELEASE, RECLASSIFY -> {}
         }
-        List<PeakAt> here = peakEvents.get(event);
-        if (here != null) {
-            take(here, thread);
+        if (event == nextPeakEvent) {
+            take(peakEvents.getOrDefault(event, List.of()), thread);
+            nextPeakEvent = following(event);
         }
-        if ((event + 1) % fragmentationStride == fragmentationStride / 2) {
+        if (event == nextSample) {
             fragmentation.add(Fragmentation.sample(live, focus, timeNanos));
+            nextSample += fragmentationStride;
         }
         if ((event & PROGRESS) == 0) {
             progress.accept(first.events + event);
@@ -184,7 +200,9 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         for (Scenario scenario : scenarios) {
             scenario.began(slot);
         }
-        profile(slot);
+        if (!windows.isEmpty()) {
+            profile(slot);
+        }
     }
 
     @Override
@@ -387,21 +405,15 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
     }
 
     private void profile(int slot) {
-        if (live.kind(slot) == AllocationKind.WORKSPACE_BLOCK
-                || options.profiles().isEmpty()) {
-            return;
-        }
         long event = live.event();
-        for (int index : options.profiles()) {
-            FirstPass.Window window = index < 0 ? first.lastWindow : first.windows.get(index);
-            if (window != null
-                    && event >= window.first()
-                    && event <= window.last()
-                    && live.thread(slot) == window.thread()) {
-                List<AllocationStep> steps = profiles.computeIfAbsent(
-                        index < 0 ? (int) first.iterations - 1 : index, k -> new ArrayList<>());
-                if (steps.size() <= options.maxProfileSteps()) {
-                    steps.add(new AllocationStep(
+        for (Window window : windows) {
+            if (event >= window.of.first()
+                    && event <= window.of.last()
+                    && live.thread(slot) == window.of.thread()
+                    && live.kind(slot) != AllocationKind.WORKSPACE_BLOCK) {
+                List<AllocationStep> allocations = profiles.computeIfAbsent(window.index, k -> new ArrayList<>());
+                if (allocations.size() <= options.maxProfileSteps()) {
+                    allocations.add(new AllocationStep(
                             owners.get(live.owner(slot)),
                             live.kind(slot),
                             live.space(slot),
@@ -410,6 +422,12 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
                 }
             }
         }
+    }
+
+    /** The next event at which something peaks, -1 when there is none. */
+    private long following(long event) {
+        Long next = peakEvents.higherKey(event);
+        return next == null ? -1 : next;
     }
 
     private void iterationEnded(long thread, int owner, long number, long epoch) {

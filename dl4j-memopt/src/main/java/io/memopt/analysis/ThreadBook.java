@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 final class ThreadBook {
     private final LongFunction<Optional<String>> names;
     private final Map<Long, Entry> entries = new HashMap<>();
+    private final Map<Long, Boolean> deallocators = new HashMap<>();
     private @Nullable Entry last;
 
     ThreadBook(LongFunction<Optional<String>> names) {
@@ -39,7 +40,12 @@ final class ThreadBook {
 
     /** True for the threads that free what the Java collector found unreachable. */
     boolean isDeallocator(long id) {
-        return names.apply(id).filter(name -> name.contains("Deallocator")).isPresent();
+        Boolean known = deallocators.get(id);
+        if (known == null) {
+            known = names.apply(id).filter(name -> name.contains("Deallocator")).isPresent();
+            deallocators.put(id, known);
+        }
+        return known;
     }
 
     /** One thread. */

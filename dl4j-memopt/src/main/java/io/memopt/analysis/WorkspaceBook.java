@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /** What happened to each workspace instance. Threading: confined. */
 final class WorkspaceBook {
@@ -23,6 +24,7 @@ final class WorkspaceBook {
 
     private final IntFunction<Optional<WorkspaceInfo>> infos;
     private final Map<Integer, Entry> entries = new HashMap<>();
+    private @Nullable Entry last;
 
     WorkspaceBook(IntFunction<Optional<WorkspaceInfo>> infos) {
         this.infos = infos;
@@ -30,12 +32,17 @@ final class WorkspaceBook {
 
     /** The books of an instance; {@code owner} and {@code thread} help when its definition is lost. */
     Entry entry(int id, Owner owner, long thread, long time) {
+        Entry recent = last;
+        if (recent != null && recent.info.id() == id) {
+            return recent;
+        }
         Entry entry = entries.get(id);
         if (entry == null) {
             WorkspaceInfo info = infos.apply(id).orElse(new WorkspaceInfo(id, owner.workspace(), thread, "", false));
             entry = new Entry(info, time);
             entries.put(id, entry);
         }
+        last = entry;
         return entry;
     }
 
@@ -76,8 +83,11 @@ final class WorkspaceBook {
         long lastEntered;
         long lastEnterEvent = -1;
         long lastBlockFreeEvent = -1;
+        private final long[] fillOfBlock = new long[SPACES.length];
         private double filledIntegral;
+        private double filledTime;
         private double blockTime;
+        private long sinceBlock;
         private long lastTime;
 
         Entry(WorkspaceInfo info, long time) {
@@ -86,12 +96,30 @@ final class WorkspaceBook {
             this.lastTime = time;
         }
 
+        /** Enters the fill of the newest block of a space into the list. */
+        private void endBlock(MemorySpace space) {
+            List<Long> ofSpace = fills.get(space.ordinal());
+            if (!ofSpace.isEmpty()) {
+                ofSpace.set(ofSpace.size() - 1, fillOfBlock[space.ordinal()]);
+            }
+        }
+
+        /** Brings the lists up to date at the end of a pass. */
+        void close() {
+            for (MemorySpace space : SPACES) {
+                endBlock(space);
+            }
+        }
+
         void began(AllocationKind kind, MemorySpace space, long requested, long rounded, long time) {
             tick(time);
             switch (kind) {
                 case WORKSPACE_BLOCK -> {
+                    foldFill();
                     blockBytes[space.ordinal()] += rounded;
+                    endBlock(space);
                     fills.get(space.ordinal()).add(filled);
+                    fillOfBlock[space.ordinal()] = filled;
                     if (space == MemorySpace.DEVICE) {
                         maxDeviceBlock = Math.max(maxDeviceBlock, blockBytes[space.ordinal()]);
                     } else {
@@ -103,10 +131,8 @@ final class WorkspaceBook {
                     cycle += rounded;
                     maxFilled = Math.max(maxFilled, filled);
                     for (int i = 0; i < SPACES.length; i++) {
-                        List<Long> ofSpace = fills.get(i);
-                        int last = ofSpace.size() - 1;
-                        if (last >= 0 && ofSpace.get(last) < filled) {
-                            ofSpace.set(last, filled);
+                        if (filled > fillOfBlock[i]) {
+                            fillOfBlock[i] = filled;
                         }
                     }
                 }
@@ -123,6 +149,7 @@ final class WorkspaceBook {
         void ended(AllocationKind kind, MemorySpace space, long rounded, long time, long event) {
             tick(time);
             if (kind == AllocationKind.WORKSPACE_BLOCK) {
+                foldFill();
                 blockBytes[space.ordinal()] -= rounded;
                 lastBlockFreeEvent = event;
             } else if (kind == AllocationKind.WORKSPACE_ARRAY) {
@@ -173,17 +200,27 @@ final class WorkspaceBook {
         }
 
         private void tick(long time) {
-            long block = blockNow();
-            long passed = time - lastTime;
-            if (block > 0 && passed > 0) {
-                filledIntegral += (double) filled / block * passed;
-                blockTime += passed;
+            if (time > lastTime) {
+                filledTime += (double) filled * (time - lastTime);
+                sinceBlock += time - lastTime;
+                lastTime = time;
             }
-            lastTime = Math.max(lastTime, time);
+        }
+
+        /** The block changes its size: what was filled so far counts as a share of the old one. */
+        private void foldFill() {
+            long block = blockNow();
+            if (block > 0) {
+                filledIntegral += filledTime / block;
+                blockTime += sinceBlock;
+            }
+            filledTime = 0;
+            sinceBlock = 0;
         }
 
         WorkspaceRow row(long endNanos) {
             tick(endNanos);
+            foldFill();
             long end = 0;
             for (long bytes : blockBytes) {
                 end += bytes;

@@ -144,7 +144,8 @@ public record MemorySummary(
                 OptionalLong.empty(),
                 0,
                 0,
-                List.of("Nothing was observed: see the warning that was logged at attach, or MemOptConfig.enabled."));
+                List.of("Nothing was observed: see the warning that was logged at attach,"
+                        + " MemOptConfig.enabled, or the system property memopt.enabled."));
     }
 
     /** Largest growth of the resident size during one call of an operation. */

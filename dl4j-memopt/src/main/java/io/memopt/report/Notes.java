@@ -16,6 +16,9 @@ final class Notes {
     private static final long MIB = 1 << 20;
     private static final long GARBAGE_FROM = 64 * MIB;
     private static final long VIEWS_FROM = 16 * MIB;
+    private static final String VIEW_ADVICE =
+            "A view, e.g. getRow(), keeps its whole array: dup() the part that you need and let the array go.";
+
     private static final double IDLE_SECONDS = 60;
     private static final double ABANDONED_SECONDS = 60;
 
@@ -23,6 +26,7 @@ final class Notes {
     private final List<MemorySummary.WorkspaceRow> workspaces;
     private final List<MemorySummary.ThreadRow> threads;
     private final List<MemorySummary.GarbageRow> garbage;
+    private final Survivors survivors;
     private final MemoryLedger ledger;
     private final List<String> notes = new ArrayList<>();
 
@@ -31,11 +35,13 @@ final class Notes {
             List<MemorySummary.WorkspaceRow> workspaces,
             List<MemorySummary.ThreadRow> threads,
             List<MemorySummary.GarbageRow> garbage,
+            Survivors survivors,
             MemoryLedger ledger) {
         this.run = run;
         this.workspaces = workspaces;
         this.threads = threads;
         this.garbage = garbage;
+        this.survivors = survivors;
         this.ledger = ledger;
     }
 
@@ -43,6 +49,7 @@ final class Notes {
         notes.addAll(limits);
         garbage();
         views();
+        survivors();
         spills();
         threads();
         prefetchers();
@@ -60,14 +67,21 @@ final class Notes {
                     + " Java garbage collector, phase " + row.phase().name().toLowerCase(Locale.ROOT)
                     + (row.bytesPerPass() == 0 ? "" : ", growing " + ByteSize.scaled(row.bytesPerPass()) + " per pass")
                     + (row.site().isEmpty() ? "" : ", made by " + row.site()) + ". ";
-            boolean inference = row.phase() == Phase.INFERENCE || row.phase() == Phase.EVALUATION;
-            notes.add(what
-                    + (inference
-                            ? "Call output(x, false, workspace) inside try (workspace ="
-                                    + " Nd4j.getWorkspaceManager().getAndActivateWorkspace(configuration, id)), or close() the"
-                                    + " result."
-                            : "close() these arrays when done; the collector does not see their size."));
+            notes.add(what + remedy(row));
         }
+    }
+
+    /** What a user can do about arrays of one origin. */
+    private static String remedy(MemorySummary.GarbageRow row) {
+        if (row.site().startsWith("BatchNormalization.preOutput")) {
+            return "Deeplearning4j 1.0.0-M2.1 detaches two arrays in every batch normalisation and pass, and no call gives"
+                    + " them back. The collector runs when the Java heap fills, so a smaller -Xmx keeps this lower.";
+        }
+        boolean inference = row.phase() == Phase.INFERENCE || row.phase() == Phase.EVALUATION;
+        return inference
+                ? "Call output(x, false, workspace) inside try (workspace ="
+                        + " Nd4j.getWorkspaceManager().getAndActivateWorkspace(configuration, id)), or close() the result."
+                : "close() these arrays when done; the collector does not see their size.";
     }
 
     private void views() {
@@ -75,11 +89,22 @@ final class Notes {
                 .mapToLong(MemorySummary.GarbageRow::heldByViewBytes)
                 .sum();
         if (viewed >= VIEWS_FROM) {
-            notes.add(ByteSize.scaled(viewed)
-                    + " of detached arrays have live views. A view, e.g. getRow(), keeps its whole"
-                    + " array: dup() the part that you need and let the array go.");
+            notes.add(ByteSize.scaled(viewed) + " of detached arrays have live views. " + VIEW_ADVICE);
         }
     }
+
+    /** ND4J gives a view that begins where its array begins no buffer of its own, so that it cannot be counted. */
+    private void survivors() {
+        if (survivors.bytes() >= GARBAGE_FROM) {
+            notes.add(ByteSize.scaled(survivors.bytes()) + " in " + survivors.arrays() + " detached arrays, about "
+                    + ByteSize.scaled(survivors.bytes() / survivors.arrays())
+                    + " each, survived a full garbage collection: something still refers to them, or to views of them. "
+                    + VIEW_ADVICE);
+        }
+    }
+
+    /** Large detached arrays that were older than the last full garbage collection. */
+    record Survivors(long arrays, long bytes) {}
 
     private void spills() {
         for (MemorySummary.WorkspaceRow row : workspaces) {

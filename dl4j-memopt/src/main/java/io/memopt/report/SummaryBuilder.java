@@ -7,6 +7,7 @@ import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.recording.FullCollections;
 import io.memopt.allocator.recording.LiveAllocation;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.MemoryLimits;
@@ -21,6 +22,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 
 /** Reads a ledger and makes a {@link MemorySummary} of it. Costs O(owners + live allocations); touches nothing. */
@@ -58,7 +60,7 @@ public final class SummaryBuilder {
         List<MemorySummary.WorkspaceRow> workspaces = workspaces();
         List<MemorySummary.ThreadRow> threads = threads();
         List<MemorySummary.GarbageRow> garbage = garbage();
-        List<String> notes = new Notes(run, workspaces, threads, garbage, ledger)
+        List<String> notes = new Notes(run, workspaces, threads, garbage, survivors(), ledger)
                 .all(MemoryLimits.current().warnings(offHeap));
         return new MemorySummary(
                 run.environment(),
@@ -181,11 +183,30 @@ public final class SummaryBuilder {
         return bytes;
     }
 
+    private Notes.Survivors survivors() {
+        OptionalLong collected = FullCollections.lastStartNanos();
+        long arrays = 0;
+        long bytes = 0;
+        for (LiveAllocation allocation : collected.isPresent() ? ledger.liveAllocations() : List.<LiveAllocation>of()) {
+            boolean large = allocation.site() != null;
+            if (large && isGarbage(allocation) && allocation.timeNanos() - collected.getAsLong() < 0) {
+                arrays++;
+                bytes += allocation.roundedBytes();
+            }
+        }
+        return new Notes.Survivors(arrays, bytes);
+    }
+
+    private boolean isGarbage(LiveAllocation allocation) {
+        Category category = ledger.owners().ownerOf(allocation.owner()).category();
+        return allocation.kind() == AllocationKind.DETACHED && !NETWORK_OWNED.contains(category);
+    }
+
     private List<MemorySummary.GarbageRow> garbage() {
         Map<List<Object>, Garbage> groups = new LinkedHashMap<>();
         for (LiveAllocation allocation : ledger.liveAllocations()) {
             Owner owner = ledger.owners().ownerOf(allocation.owner());
-            if (allocation.kind() == AllocationKind.DETACHED && !NETWORK_OWNED.contains(owner.category())) {
+            if (isGarbage(allocation)) {
                 String site = allocation.site() == null ? "" : allocation.site();
                 groups.computeIfAbsent(List.of(owner.phase(), site), k -> new Garbage(owner.phase(), site))
                         .add(allocation, owner.layer());

@@ -130,7 +130,9 @@ final class SummaryText {
     private void threads() {
         table(
                 "Workspace memory by thread",
-                summary.threads(),
+                summary.threads().stream()
+                        .filter(row -> row.workspaceBytes() > 0)
+                        .toList(),
                 TOP_ROWS,
                 row -> String.format(
                         "%-34s %s MiB   idle %8.1f s%s",

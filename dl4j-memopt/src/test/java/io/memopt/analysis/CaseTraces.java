@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -28,6 +29,12 @@ import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
+import org.nd4j.linalg.api.memory.enums.AllocationPolicy;
+import org.nd4j.linalg.api.memory.enums.LearningPolicy;
+import org.nd4j.linalg.api.memory.enums.ResetPolicy;
+import org.nd4j.linalg.api.memory.enums.SpillPolicy;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.AsyncDataSetIterator;
 import org.nd4j.linalg.dataset.DataSet;
@@ -64,21 +71,51 @@ final class CaseTraces {
         });
     }
 
-    /** P1: results of output() pile up until the collector comes by. */
-    static Path detachedOutputs(Path file, int calls) throws Exception {
+    /**
+     * P1: results of output() pile up until the collector comes by.
+     *
+     * @param block size of a workspace for the results, 0 for none
+     */
+    static Path detachedOutputs(Path file, int calls, long block) throws Exception {
         MultiLayerNetwork network = mlp(64, 128, 2000);
         INDArray input = Nd4j.rand(256, 64);
+        WorkspaceConfiguration configuration = WorkspaceConfiguration.builder()
+                .initialSize(block)
+                .policyLearning(LearningPolicy.FIRST_LOOP)
+                .policyAllocation(AllocationPolicy.STRICT)
+                .build();
         return record(file, network, () -> {
             for (int i = 0; i < calls; i++) {
-                network.output(input);
+                if (block == 0) {
+                    network.output(input);
+                } else {
+                    try (MemoryWorkspace results =
+                            Nd4j.getWorkspaceManager().getAndActivateWorkspace(configuration, "RESULTS")) {
+                        network.output(input, false, results);
+                    }
+                }
             }
         });
     }
 
-    /** P3: sequences of many lengths, in random order. */
-    static Path sequences(Path file, MultiLayerNetwork network) throws Exception {
+    /**
+     * P3: sequences of many lengths, in random order.
+     *
+     * @param sizes workspaces to make beforehand, by name
+     */
+    static Path sequences(Path file, MultiLayerNetwork network, Map<String, Long> sizes) throws Exception {
         Random random = new Random(1);
         return record(file, network, () -> {
+            sizes.forEach((name, bytes) -> Nd4j.getWorkspaceManager()
+                    .createNewWorkspace(
+                            WorkspaceConfiguration.builder()
+                                    .initialSize(bytes)
+                                    .policyLearning(LearningPolicy.NONE)
+                                    .policyAllocation(AllocationPolicy.STRICT)
+                                    .policySpill(SpillPolicy.REALLOCATE)
+                                    .policyReset(ResetPolicy.BLOCK_LEFT)
+                                    .build(),
+                            name));
             for (int i = 0; i < 40; i++) {
                 int steps = 10 + random.nextInt(91);
                 network.fit(new DataSet(Nd4j.rand(16, 8, steps), Nd4j.rand(16, 2, steps)));
@@ -114,8 +151,8 @@ final class CaseTraces {
         });
     }
 
-    /** P9: iterators that are read once and dropped. */
-    static Path prefetchers(Path file, int iterators) throws Exception {
+    /** P9: iterators that are read once and dropped, or shut down. */
+    static Path prefetchers(Path file, int iterators, boolean shutdown) throws Exception {
         MultiLayerNetwork network = mlp(200, 16, 4);
         List<AsyncDataSetIterator> kept = new ArrayList<>();
         try {
@@ -124,9 +161,13 @@ final class CaseTraces {
                     List<DataSet> data = Collections.nCopies(40, new DataSet(Nd4j.rand(100, 200), Nd4j.rand(100, 4)));
                     AsyncDataSetIterator iterator =
                             new AsyncDataSetIterator(new ExistingDataSetIterator(data), 8, true);
-                    kept.add(iterator);
                     if (iterator.hasNext()) {
                         network.fit(iterator.next());
+                    }
+                    if (shutdown) {
+                        iterator.shutdown();
+                    } else {
+                        kept.add(iterator);
                     }
                 }
             });

@@ -21,7 +21,7 @@ import java.util.SplittableRandom;
  * and then when a larger batch comes, detached arrays that grow until a forced collection, a refused allocation every
  * 400 iterations.
  *
- * <p>Needs only the JDK, so it also runs from its source: {@code java SampleExporter.java 9404}. Threading: scrapes are
+ * <p>Needs only the JDK, so it also runs from its source: {@code java SampleExporter.java 9464}. Threading: scrapes are
  * answered one at a time, on the server's thread.
  */
 public final class SampleExporter implements AutoCloseable {
@@ -80,7 +80,7 @@ public final class SampleExporter implements AutoCloseable {
     @SuppressWarnings("resource") // lives as long as the program
     public static void main(String[] args) throws IOException {
         SampleExporter exporter = new SampleExporter(
-                args.length > 0 ? Integer.parseInt(args[0]) : 9404,
+                args.length > 0 ? Integer.parseInt(args[0]) : 9464,
                 args.length > 1 ? args[1] : "emoji-cnn",
                 args.length > 2 ? Double.parseDouble(args[2]) : 1,
                 args.length > 3 ? Double.parseDouble(args[3]) : 1);

@@ -184,10 +184,7 @@ public enum Networks {
 
     /** Dense tanh, dense tanh, softmax: {@code mlp} of the user cases. */
     public static MultiLayerNetwork mlp(int in, int hidden, int out) {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
-                .seed(1)
-                .updater(new Sgd(0.01))
-                .weightInit(WeightInit.XAVIER)
+        MultiLayerNetwork network = new MultiLayerNetwork(userCase()
                 .list()
                 .layer(new DenseLayer.Builder()
                         .nIn(in)
@@ -206,6 +203,45 @@ public enum Networks {
                 .build());
         network.init();
         return network;
+    }
+
+    /** LSTM tanh, identity with squared error: {@code lstm} of the user cases. */
+    public static MultiLayerNetwork lstm(int in, int hidden, int out) {
+        MultiLayerNetwork network = new MultiLayerNetwork(userCase()
+                .list()
+                .layer(new LSTM.Builder()
+                        .nOut(hidden)
+                        .activation(Activation.TANH)
+                        .build())
+                .layer(new RnnOutputLayer.Builder(LossFunction.MSE)
+                        .nOut(out)
+                        .activation(Activation.IDENTITY)
+                        .build())
+                .setInputType(InputType.recurrent(in))
+                .build());
+        network.init();
+        return network;
+    }
+
+    /** Two convolutions, a pooling, softmax over images {@code [3, side, side]}: {@code cnn} of the user cases. */
+    public static MultiLayerNetwork cnn(int side, int kernel) {
+        MultiLayerNetwork network = new MultiLayerNetwork(userCase()
+                .list()
+                .layer(convolution(kernel, 8, Activation.RELU).build())
+                .layer(convolution(kernel, 8, Activation.RELU).build())
+                .layer(pooling().build())
+                .layer(output(null))
+                .setInputType(InputType.convolutional(side, side, 3))
+                .build());
+        network.init();
+        return network;
+    }
+
+    private static NeuralNetConfiguration.Builder userCase() {
+        return new NeuralNetConfiguration.Builder()
+                .seed(1)
+                .updater(new Sgd(0.01))
+                .weightInit(WeightInit.XAVIER);
     }
 
     /** A batch of {@code batch} sequences of {@code steps} steps: {@code [batch, 8, steps]} and labels. */

@@ -57,7 +57,8 @@ public final class TraceReplay {
         play.contestants = contestants;
         play.limit = survivors.events;
         reader.read(play);
-        return contestants.stream().map(Contestant::row).toList();
+        boolean stepless = survivors.step == 0 && survivors.passSteps == 0;
+        return contestants.stream().map(each -> each.row(stepless)).toList();
     }
 
     /** First finds what outlives its step, then plays. */
@@ -253,7 +254,7 @@ public final class TraceReplay {
             }
         }
 
-        ReplayRow row() {
+        ReplayRow row(boolean stepless) {
             boolean bound = name.equals(Allocators.LOWER_BOUND);
             return new ReplayRow(
                     name,
@@ -263,7 +264,7 @@ public final class TraceReplay {
                     holeAtPeak,
                     reserved,
                     model == null ? (bound ? 0 : calls) : model.driverCalls(),
-                    remark(bound));
+                    remark(bound) + (stepless && model != null ? "; the trace marks no iterations" : ""));
         }
 
         private String remark(boolean bound) {

@@ -3,6 +3,7 @@
 package io.memopt.listeners.training;
 
 import io.memopt.allocator.nd4j.HookException;
+import io.memopt.allocator.nd4j.Settings;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -26,8 +27,11 @@ public final class MemoryListener extends BaseTrainingListener {
     private @Nullable TrainingTracker tracker;
     private boolean failed;
 
-    /** Installs the hooks when the first network calls. */
-    public MemoryListener() {}
+    /** Installs the hooks when the first network calls, unless {@link Settings#ENABLED} is off. */
+    public MemoryListener() {
+        Settings.check();
+        failed = !Settings.enabled();
+    }
 
     /** Reports to {@code tracker}, whose hooks are in place. */
     public MemoryListener(TrainingTracker tracker) {

@@ -13,13 +13,10 @@ import org.slf4j.LoggerFactory;
  * workspace manager in the system property {@code workspacemanager}, which ND4J reads after its choice. This is how the
  * dependency alone is enough to see every byte from the start.
  *
- * <p>Does nothing when the user has set that property, or {@value #SWITCH}{@code =false}. Must never throw: ND4J
+ * <p>Does nothing when the user has set that property, or switched it off by {@link Settings}. Must never throw: ND4J
  * 1.0.0-M2.1 loads no backend at all when a provider's constructor does.
  */
 public final class DecoyBackend extends Nd4jBackend {
-    /** System property that turns the early installation off. */
-    public static final String SWITCH = "memopt.early";
-
     private static final Logger log = LoggerFactory.getLogger(DecoyBackend.class);
     private static final String PROPERTY = "workspacemanager";
     private static final String CPU_BACKEND = "org.nd4j.linalg.cpu.nativecpu.CpuBackend";
@@ -36,14 +33,16 @@ public final class DecoyBackend extends Nd4jBackend {
     }
 
     private static void nameManager() {
-        if (!Boolean.parseBoolean(System.getProperty(SWITCH, "true"))) {
+        Settings.check();
+        if (!Settings.early()) {
             return;
         }
         String users = System.getProperty(PROPERTY);
         String ours = managerFor(isAvailable(CUDA_BACKEND), exists(CPU_BACKEND));
-        if (users != null && !users.startsWith("io.memopt.")) {
-            log.info(
-                    "System property {}={} is respected: no attribution to workspaces, layers and phases.",
+        if (users != null && !MemoryHooks.isOurs(users)) {
+            log.warn(
+                    "System property {}={} is respected: bytes are counted from the first attach on, but not by workspace,"
+                            + " layer and phase.",
                     PROPERTY,
                     users);
         } else if (!ours.isEmpty()) {

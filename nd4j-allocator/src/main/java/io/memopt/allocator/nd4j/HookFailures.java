@@ -20,12 +20,12 @@ final class HookFailures {
     static void contain(Runnable booking) {
         try {
             booking.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | LinkageError e) {
             report(e);
         }
     }
 
-    static void report(RuntimeException e) {
+    static void report(Throwable e) {
         if (count.getAndIncrement() == 0) {
             log.warn("The memory recorder failed; training goes on, figures are incomplete from now on.", e);
         } else {

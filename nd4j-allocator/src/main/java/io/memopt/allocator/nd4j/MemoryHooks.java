@@ -4,9 +4,12 @@ package io.memopt.allocator.nd4j;
 
 import java.lang.reflect.Field;
 import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.memory.MemoryWorkspaceManager;
+import org.nd4j.linalg.api.memory.provider.BasicWorkspaceManager;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.NativeOpsHolder;
@@ -25,6 +28,9 @@ public final class MemoryHooks {
     private static final String CPU_MANAGER = "org.nd4j.linalg.cpu.nativecpu.workspace.CpuWorkspaceManager";
     private static final String CUDA_MANAGER = "org.nd4j.jita.workspace.CudaWorkspaceManager";
 
+    /** What was warned of in this JVM; a second attach need not hear it again. */
+    private static final Set<String> warned = new HashSet<>();
+
     private static volatile @Nullable NativeTemporaries temporaries;
     private static volatile @Nullable Recording current;
     private static @Nullable NativeOps originalOps;
@@ -42,6 +48,10 @@ public final class MemoryHooks {
     public static Recording recording() {
         Recording known = current;
         return known != null ? known : begin();
+    }
+
+    static boolean isCurrent(Recording recording) {
+        return current == recording;
     }
 
     private static synchronized Recording begin() {
@@ -149,20 +159,20 @@ public final class MemoryHooks {
 
     private static void replaceManager(MemoryWorkspaceManager manager) {
         String type = manager.getClass().getName();
-        if (type.startsWith("io.memopt.")) {
+        if (isOurs(type)) {
             return;
         }
         if (!type.equals(CPU_MANAGER) && !type.equals(CUDA_MANAGER)) {
-            log.warn(
-                    "Workspace manager {} is not ND4J's own and stays in place: bytes are counted, but not by workspace,"
-                            + " layer and phase. Remove the system property 'workspacemanager' to get these.",
-                    type);
+            warnOnce(
+                    "Workspace manager " + type + " is not ND4J's own and stays in place: bytes are counted, but not by"
+                            + " workspace, layer and phase. Remove the system property 'workspacemanager' to get these.");
             return;
         }
         try {
             destroyClosedWorkspaces(manager);
             MemoryWorkspaceManager ours = type.equals(CPU_MANAGER) ? new TrackingCpuWorkspaceManager() : cudaManager();
             ours.setDebugMode(manager.getDebugMode());
+            shareWorkspaces(manager, ours);
             setManager(ours);
             originalManager = manager;
         } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
@@ -180,7 +190,7 @@ public final class MemoryHooks {
 
     private static void restoreManager() {
         MemoryWorkspaceManager ours = Nd4j.getWorkspaceManager();
-        if (!ours.getClass().getName().startsWith("io.memopt.")) {
+        if (!isOurs(ours.getClass().getName())) {
             return;
         }
         try {
@@ -194,11 +204,24 @@ public final class MemoryHooks {
                         .newInstance();
                 stock.setDebugMode(ours.getDebugMode());
             }
+            shareWorkspaces(ours, stock);
             setManager(stock);
             originalManager = null;
         } catch (ReflectiveOperationException | RuntimeException e) {
             log.warn("The recorder could not be removed from ND4J's workspaces and stays: {}", e.toString());
         }
+    }
+
+    static boolean isOurs(String manager) {
+        return manager.startsWith(MemoryHooks.class.getPackageName() + ".Tracking");
+    }
+
+    /** Threads amid an iteration have scopes open and look for them in whatever manager is in place. */
+    private static void shareWorkspaces(MemoryWorkspaceManager from, MemoryWorkspaceManager to)
+            throws ReflectiveOperationException {
+        Field field = BasicWorkspaceManager.class.getDeclaredField("backingMap");
+        field.setAccessible(true);
+        field.set(to, field.get(from));
     }
 
     private static void setManager(MemoryWorkspaceManager manager) throws ReflectiveOperationException {
@@ -228,10 +251,16 @@ public final class MemoryHooks {
     private static void warnIfUntested() {
         String version = Nd4jFacts.version();
         if (!Nd4jFacts.TESTED_VERSIONS.contains(version)) {
-            log.warn(
-                    "ND4J {} is not one of the tested versions {}: check figures before you rely on them.",
-                    version,
-                    Nd4jFacts.TESTED_VERSIONS);
+            warnOnce("ND4J " + version + " is not one of the tested versions " + Nd4jFacts.TESTED_VERSIONS
+                    + ": check figures before you rely on them.");
+        }
+    }
+
+    private static void warnOnce(String message) {
+        if (warned.add(message)) {
+            log.warn(message);
+        } else {
+            log.debug(message);
         }
     }
 }

@@ -22,6 +22,7 @@ final class ScopeRecorder {
     /** 32 in ND4J 1.0.0-M2.1, 16 in M1.1; read reflectively because javac would copy the constant into this class. */
     private static final long ALIGNMENT = alignment();
 
+    private final Recording recording;
     private final MemoryLedger ledger;
     private final WorkspaceAccount account;
     private final MemorySpace arraySpace;
@@ -34,6 +35,7 @@ final class ScopeRecorder {
      * @param arraySpace where its arrays lie; mirrors in other spaces count as blocks only
      */
     ScopeRecorder(Recording recording, Nd4jWorkspace workspace, MemorySpace arraySpace, boolean circular) {
+        this.recording = recording;
         this.ledger = recording.ledger();
         this.observers = recording.observers();
         this.arraySpace = arraySpace;
@@ -46,8 +48,17 @@ final class ScopeRecorder {
         return account;
     }
 
+    /** False once another recording has begun; then native calls are booked there, where this account is not known. */
+    boolean isHeard() {
+        return MemoryHooks.isCurrent(recording);
+    }
+
     /** Runs {@code init}; native memory that it takes is a block of this workspace. */
     void initialising(Runnable init) {
+        if (!isHeard()) {
+            init.run();
+            return;
+        }
         ThreadContext context = ThreadContext.current();
         context.beginIntent(AllocationKind.WORKSPACE_BLOCK, account);
         try {
@@ -63,7 +74,9 @@ final class ScopeRecorder {
             return false;
         }
         allocating = true;
-        ThreadContext.current().beginIntent(pinned ? AllocationKind.PINNED_SPILL : AllocationKind.SPILL, account);
+        if (isHeard()) {
+            ThreadContext.current().beginIntent(pinned ? AllocationKind.PINNED_SPILL : AllocationKind.SPILL, account);
+        }
         return true;
     }
 

@@ -13,7 +13,7 @@ import org.nd4j.linalg.api.memory.pointers.PagedPointer;
 import org.nd4j.linalg.cpu.nativecpu.workspace.CpuWorkspace;
 
 /** ND4J's workspace for host memory, which also tells a {@link ScopeRecorder} what it does. */
-class TrackingCpuWorkspace extends CpuWorkspace {
+class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace {
     /** Made by the first call, which may come from the superclass constructor: no initialiser here may reset it. */
     private @Nullable ScopeRecorder recorder;
 
@@ -27,6 +27,11 @@ class TrackingCpuWorkspace extends CpuWorkspace {
 
     TrackingCpuWorkspace(WorkspaceConfiguration configuration, String id, Integer device) {
         super(configuration, id, device);
+    }
+
+    @Override
+    public boolean isRecorded() {
+        return recorder().isHeard();
     }
 
     @Override

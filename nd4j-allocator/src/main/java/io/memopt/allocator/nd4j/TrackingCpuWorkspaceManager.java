@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
+import java.util.Map;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
 import org.nd4j.linalg.api.memory.enums.DebugMode;
+import org.nd4j.linalg.cpu.nativecpu.workspace.CpuWorkspace;
 import org.nd4j.linalg.cpu.nativecpu.workspace.CpuWorkspaceManager;
 
 /**
@@ -37,8 +39,20 @@ public final class TrackingCpuWorkspaceManager extends CpuWorkspaceManager {
 
     @Override
     public MemoryWorkspace getWorkspaceForCurrentThread(WorkspaceConfiguration configuration, String id) {
-        HookFailures.contain(() -> MemoryHooks.recording().observers().configurationUsed(configuration, id));
+        HookFailures.contain(() -> {
+            replace(id);
+            MemoryHooks.recording().observers().configurationUsed(configuration, id);
+        });
         return super.getWorkspaceForCurrentThread(configuration, id);
+    }
+
+    /** Workspaces from before the hooks give way to recorded ones when they are asked for the next time. */
+    private void replace(String id) {
+        Map<String, MemoryWorkspace> mine = backingMap.get();
+        MemoryWorkspace known = mine == null ? null : mine.get(id);
+        if (!bypassed() && RecordedWorkspace.isReplaceable(known, CpuWorkspace.class)) {
+            destroyWorkspace(known);
+        }
     }
 
     private boolean bypassed() {

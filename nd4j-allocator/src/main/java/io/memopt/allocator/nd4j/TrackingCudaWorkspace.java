@@ -16,7 +16,7 @@ import org.nd4j.linalg.api.memory.pointers.PagedPointer;
  * ND4J's workspace for device memory, which also tells a {@link ScopeRecorder} what it does. Loaded only when
  * nd4j-cuda is there. Arrays are counted once, in device memory; the host mirror counts as a pinned block.
  */
-class TrackingCudaWorkspace extends CudaWorkspace {
+class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace {
     /** Made by the first call, which may come from the superclass constructor: no initialiser here may reset it. */
     private @Nullable ScopeRecorder recorder;
 
@@ -30,6 +30,11 @@ class TrackingCudaWorkspace extends CudaWorkspace {
 
     TrackingCudaWorkspace(WorkspaceConfiguration configuration, String id, Integer device) {
         super(configuration, id, device);
+    }
+
+    @Override
+    public boolean isRecorded() {
+        return recorder().isHeard();
     }
 
     @Override

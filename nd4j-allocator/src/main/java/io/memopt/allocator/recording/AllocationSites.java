@@ -51,7 +51,7 @@ final class AllocationSites {
         return StackWalker.getInstance().walk(stack -> describe(stack.limit(MAX_FRAMES)));
     }
 
-    /** "innermost library method in outermost library method from first foreign caller", parts that exist. */
+    /** "innermost library method in outermost library method from first foreign caller", or that caller alone. */
     private static String describe(Stream<StackFrame> frames) {
         StackFrame inner = null;
         StackFrame outer = null;
@@ -74,7 +74,7 @@ final class AllocationSites {
             parts.add("in " + describe(outer));
         }
         if (caller != null) {
-            parts.add("from " + describe(caller));
+            parts.add((inner == null ? "" : "from ") + describe(caller));
         }
         return String.join(" ", parts);
     }

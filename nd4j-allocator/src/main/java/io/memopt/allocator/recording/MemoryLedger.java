@@ -24,6 +24,8 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The books: who holds how many bytes, exactly, at any moment. Two figures must not be mixed up:
@@ -42,6 +44,7 @@ import org.jspecify.annotations.Nullable;
  * holds memory of its own, 0.5 KiB for each owner, 1 KiB for each workspace instance.
  */
 public final class MemoryLedger {
+    private static final Logger log = LoggerFactory.getLogger(MemoryLedger.class);
     private static final int SPACES = MemorySpace.values().length;
     private static final int KINDS = AllocationKind.values().length;
     private static final Category[] CATEGORIES = Category.values();
@@ -102,7 +105,10 @@ public final class MemoryLedger {
         return workspaces;
     }
 
-    /** From now on {@code sink} hears every event. Adding the same sink twice is a mistake that is ignored. */
+    /**
+     * From now on {@code sink} hears every event. Adding the same sink twice is a mistake that is ignored. One that throws
+     * is removed, with a warning.
+     */
     public void addSink(EventSink sink) {
         sinks.addIfAbsent(sink);
     }
@@ -599,7 +605,21 @@ public final class MemoryLedger {
             long extra) {
         events.increment();
         for (EventSink sink : sinks) {
-            sink.accept(code, time, context.threadId(), owner, workspace, address, bytes, extra);
+            try {
+                sink.accept(code, time, context.threadId(), owner, workspace, address, bytes, extra);
+            } catch (RuntimeException e) {
+                drop(sink, e);
+            }
+        }
+    }
+
+    /** The books are right without it, and the others still hear. */
+    private void drop(EventSink sink, RuntimeException e) {
+        if (sinks.remove(sink)) {
+            log.warn(
+                    "{} failed and hears no more events; totals are not affected.",
+                    sink.getClass().getName(),
+                    e);
         }
     }
 

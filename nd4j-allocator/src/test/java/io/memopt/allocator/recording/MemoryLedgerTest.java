@@ -21,6 +21,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -46,6 +47,25 @@ class MemoryLedgerTest {
     void leaveNoContext() {
         ThreadContext.current().owner(owners, OwnerTable.UNKNOWN);
         ThreadContext.current().iteration(-1);
+    }
+
+    @Test
+    void sink_thatThrows_isDropped_booksAndOtherSinksAreNotTouched() {
+        MemoryLedger other = new MemoryLedger(new OwnerTable(), new WorkspaceTable(), owner -> owner.category());
+        LongAdder thrown = new LongAdder();
+        LongAdder heard = new LongAdder();
+        other.addSink((code, time, thread, owner, workspace, address, bytes, extra) -> {
+            thrown.increment();
+            throw new IllegalStateException("fault");
+        });
+        other.addSink((code, time, thread, owner, workspace, address, bytes, extra) -> heard.increment());
+
+        other.allocated(MemorySpace.HOST, 1, 1, 100, 100);
+        other.freed(1);
+
+        assertThat(thrown.sum()).isEqualTo(1);
+        assertThat(heard.sum()).isEqualTo(2);
+        assertThat(other.inUseBytes(MemorySpace.HOST)).isZero();
     }
 
     @Test
