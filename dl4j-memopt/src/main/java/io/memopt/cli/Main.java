@@ -28,6 +28,7 @@ import picocli.CommandLine.TypeConversionException;
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {
             SummaryCommand.class,
+            ReportCommand.class,
             DiffCommand.class,
             ReplayCommand.class,
             ExportCommand.class,
@@ -43,6 +44,7 @@ import picocli.CommandLine.TypeConversionException;
         footerHeading = "%nExamples:%n",
         footer = {
             "  memopt summary training.memopt",
+            "  memopt report training.memopt -o training.html",
             "  memopt diff before.memopt after.memopt --fail-over 1048576",
             "  memopt replay training.memopt --allocator caching,buddy",
             "  memopt export training.memopt --format chrome -o training.json",

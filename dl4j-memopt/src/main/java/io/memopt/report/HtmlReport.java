@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Objects;
+import java.util.function.LongConsumer;
 
 /**
  * A trace as one HTML file that explains it offline: who holds memory, over time, at any moment, by address, layer,
@@ -59,11 +60,20 @@ public final class HtmlReport {
      * @throws IOException if the trace cannot be read at all or the report cannot be written
      */
     public static void write(Path trace, Path out) throws IOException {
-        write(trace, out, MOST_LIFETIMES);
+        write(trace, out, events -> {});
+    }
+
+    /**
+     * As {@link #write(Path, Path)}.
+     *
+     * @param progress told now and then how many events were read, over all passes
+     */
+    public static void write(Path trace, Path out, LongConsumer progress) throws IOException {
+        write(trace, out, MOST_LIFETIMES, progress);
     }
 
     /** As above; after {@code most} lifetimes only long ones are in the page one by one. */
-    static void write(Path trace, Path out, long most) throws IOException {
+    static void write(Path trace, Path out, long most, LongConsumer progress) throws IOException {
         Objects.requireNonNull(trace, "trace");
         Path target = out.toAbsolutePath();
         Path folder = Objects.requireNonNull(target.getParent(), "out has no folder");
@@ -71,7 +81,7 @@ public final class HtmlReport {
         Path details = target.resolveSibling(target.getFileName() + ".details.tmp");
         Path page = target.resolveSibling(target.getFileName() + ".tmp");
         try {
-            String data = collect(trace, details, most);
+            String data = collect(trace, details, most, progress);
             assemble(data, details, page);
             Files.move(page, target, StandardCopyOption.REPLACE_EXISTING);
         } catch (UncheckedIOException e) {
@@ -82,14 +92,16 @@ public final class HtmlReport {
         }
     }
 
-    private static String collect(Path trace, Path details, long most) throws IOException {
-        TraceAnalysis analysis = TraceAnalyzer.analyze(trace, OnCorruption.SKIP, AnalysisOptions.DEFAULTS);
+    private static String collect(Path trace, Path details, long most, LongConsumer progress) throws IOException {
+        TraceAnalysis analysis =
+                TraceAnalyzer.analyze(trace, OnCorruption.SKIP, AnalysisOptions.DEFAULTS.withProgress(progress));
         try (TraceReader reader = new TraceReader(trace, OnCorruption.SKIP);
                 Writer writer = Files.newBufferedWriter(details, StandardCharsets.ISO_8859_1)) {
             TraceScan scan = new TraceScan(reader.header());
-            reader.read(scan);
+            Counted counted = new Counted(progress, 2 * analysis.facts().events());
+            reader.read(counted.over(scan));
             PageRecorder recorder = new PageRecorder(reader.header(), scan.complete(), reader::owner, writer, most);
-            TraceSummary summary = reader.read(recorder);
+            TraceSummary summary = reader.read(counted.over(recorder));
             return new PageData(reader, summary, recorder.complete(), analysis).render(trace);
         }
     }

@@ -133,7 +133,7 @@ class HtmlReportTest {
         Path trace = folder.resolve("long.memopt");
         SyntheticTraining.write(trace, 40_000);
         HtmlReport.write(trace, folder.resolve("whole.html"));
-        HtmlReport.write(trace, folder.resolve("cut.html"), 5_000);
+        HtmlReport.write(trace, folder.resolve("cut.html"), 5_000, events -> {});
 
         WrittenPage whole = new WrittenPage(folder.resolve("whole.html"));
         WrittenPage cut = new WrittenPage(folder.resolve("cut.html"));
