@@ -3,6 +3,7 @@
 package io.memopt;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
 import com.tngtech.archunit.core.importer.ImportOption;
@@ -30,6 +31,7 @@ class ArchitectureTest {
     private static final String DL4J = "org.deeplearning4j..";
     private static final String ND4J_LIBRARY = "org.nd4j..";
     private static final String GSON = "com.google.gson..";
+    private static final String PICOCLI = "picocli..";
     private static final String MICROMETER = "io.micrometer..";
 
     /** Allowed everywhere; the empty name is the package of primitives and their arrays. */
@@ -59,8 +61,29 @@ class ArchitectureTest {
     static final ArchRule report = onlyImports(REPORT, ANALYSIS, STRATEGY, OOM, VERIFY, EVENT, PLAN, RECORDING, GSON);
 
     @ArchTest
-    static final ArchRule cli =
-            onlyImports(CLI, ENTRY, ANALYSIS, STRATEGY, OOM, VERIFY, REPORT, LISTENERS, ALLOCATOR, DL4J, ND4J_LIBRARY);
+    static final ArchRule cli = onlyImports(
+            CLI,
+            ENTRY,
+            ANALYSIS,
+            STRATEGY,
+            OOM,
+            VERIFY,
+            REPORT,
+            LISTENERS,
+            ALLOCATOR,
+            DL4J,
+            ND4J_LIBRARY,
+            GSON,
+            PICOCLI);
+
+    /** What memopt-cli.jar holds must run without ND4J and Deeplearning4j. */
+    @ArchTest
+    static final ArchRule cliReachesNoNd4j = noClasses()
+            .that()
+            .resideInAnyPackage(CLI, ANALYSIS)
+            .should()
+            .transitivelyDependOnClassesThat()
+            .resideInAnyPackage(DL4J, ND4J_LIBRARY, "org.bytedeco..");
 
     @ArchTest
     static final ArchRule entry = onlyImports(

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.analysis;
+
+import java.util.Arrays;
+
+/** The slope of {@link Growth}: its source is named there. */
+final class TheilSen {
+    /** Quantile of the normal distribution for a two-sided 95 % interval. */
+    private static final double Z95 = 1.959963984540054;
+
+    final double slope;
+    final double low;
+    final double high;
+
+    private TheilSen(double slope, double low, double high) {
+        this.slope = slope;
+        this.low = low;
+        this.high = high;
+    }
+
+    /**
+     * The slope of {@code values} over their index times {@code stride}.
+     *
+     * @param values at least 2
+     * @return the interval is the whole line when there are too few samples for any
+     */
+    static TheilSen of(long[] values, double stride) {
+        int n = values.length;
+        double[] slopes = new double[n * (n - 1) / 2];
+        int at = 0;
+        for (int i = 0; i < n; i++) {
+            for (int j = i + 1; j < n; j++) {
+                slopes[at++] = (values[j] - values[i]) / ((j - i) * stride);
+            }
+        }
+        Arrays.sort(slopes);
+        int pairs = slopes.length;
+        double reach = Z95 * Math.sqrt(variance(values));
+        int low = (int) Math.floor((pairs - reach) / 2);
+        int high = (int) Math.ceil((pairs + reach) / 2);
+        return new TheilSen(
+                pairs % 2 == 1 ? slopes[pairs / 2] : (slopes[pairs / 2 - 1] + slopes[pairs / 2]) / 2,
+                low < 1 ? Double.NEGATIVE_INFINITY : slopes[low - 1],
+                high >= pairs ? Double.POSITIVE_INFINITY : slopes[high]);
+    }
+
+    /** Variance of Kendall's S with groups of equal values: (n(n-1)(2n+5) - sum t(t-1)(2t+5)) / 18. */
+    private static double variance(long[] values) {
+        long[] sorted = values.clone();
+        Arrays.sort(sorted);
+        double sum = term(sorted.length);
+        for (int from = 0; from < sorted.length; ) {
+            int to = from;
+            while (to < sorted.length && sorted[to] == sorted[from]) {
+                to++;
+            }
+            sum -= term(to - from);
+            from = to;
+        }
+        return sum / 18;
+    }
+
+    private static double term(double n) {
+        return n * (n - 1) * (2 * n + 5);
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.analysis;
+
+import io.memopt.allocator.event.Phase;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
+
+/** What is known of each thread. Threading: confined. */
+final class ThreadBook {
+    private final LongFunction<Optional<String>> names;
+    private final Map<Long, Entry> entries = new HashMap<>();
+    private final Map<Long, Boolean> deallocators = new HashMap<>();
+    private @Nullable Entry last;
+
+    ThreadBook(LongFunction<Optional<String>> names) {
+        this.names = names;
+    }
+
+    Entry entry(long id, long time) {
+        Entry known = last;
+        if (known == null || known.id != id) {
+            known = entries.computeIfAbsent(id, key -> new Entry(id, time));
+            last = known;
+        }
+        return known;
+    }
+
+    Collection<Entry> all() {
+        return entries.values();
+    }
+
+    String name(long id) {
+        return names.apply(id).filter(name -> !name.isEmpty()).orElse("thread " + id);
+    }
+
+    /** True for the threads that free what the Java collector found unreachable. */
+    boolean isDeallocator(long id) {
+        Boolean known = deallocators.get(id);
+        if (known == null) {
+            known = names.apply(id).filter(name -> name.contains("Deallocator")).isPresent();
+            deallocators.put(id, known);
+        }
+        return known;
+    }
+
+    /** One thread. */
+    static final class Entry {
+        final long id;
+        /** Number of ITERATION events. */
+        long iterations;
+
+        private boolean inPass;
+        /** Detached bytes of results in the current forward pass outside training, and most of them in one. */
+        long passBytes;
+
+        long maxPassBytes;
+        /** Arrays in its workspaces. */
+        long arrays;
+        // the current iteration
+        long startNanos;
+        long startEvent;
+        long peakReserved;
+        long peakInUse;
+        long allocations;
+        long allocatedBytes;
+        long spills;
+        long spilledBytes;
+        long resizes;
+        long transferredBytes;
+
+        Entry(long id, long time) {
+            this.id = id;
+            this.startNanos = time;
+        }
+
+        /** Takes note of what the thread does now; true when that begins a forward pass outside training. */
+        boolean enters(Phase phase) {
+            boolean now = isPass(phase);
+            boolean begins = now && !inPass;
+            inPass = now;
+            if (begins) {
+                passBytes = 0;
+            }
+            return begins;
+        }
+
+        void resultAllocated(long bytes) {
+            passBytes += bytes;
+            maxPassBytes = Math.max(maxPassBytes, passBytes);
+        }
+
+        void nextIteration(long time, long event, long reserved, long inUse) {
+            startNanos = time;
+            startEvent = event + 1;
+            peakReserved = reserved;
+            peakInUse = inUse;
+            allocations = 0;
+            allocatedBytes = 0;
+            spills = 0;
+            spilledBytes = 0;
+            resizes = 0;
+            transferredBytes = 0;
+        }
+    }
+
+    static boolean isPass(Phase phase) {
+        return phase == Phase.INFERENCE || phase == Phase.EVALUATION;
+    }
+}

@@ -1,0 +1,366 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.cli;
+
+import io.memopt.allocator.event.Owner;
+import io.memopt.allocator.recording.ByteSize;
+import io.memopt.analysis.Advice;
+import io.memopt.analysis.FragmentationSample;
+import io.memopt.analysis.GcRow;
+import io.memopt.analysis.Growth;
+import io.memopt.analysis.IterationRow;
+import io.memopt.analysis.LeakSuspect;
+import io.memopt.analysis.Lifetime;
+import io.memopt.analysis.Peak;
+import io.memopt.analysis.TraceAnalysis;
+import io.memopt.analysis.TraceFacts;
+import io.memopt.analysis.TransferRow;
+import io.memopt.analysis.UsageRow;
+import io.memopt.analysis.Waste;
+import io.memopt.analysis.WorkspaceRow;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+
+/** Writes a {@link TraceAnalysis} for people. */
+final class AnalysisText {
+    private static final int TOP = 10;
+
+    private final StringBuilder out = new StringBuilder(8192);
+    private final TraceAnalysis analysis;
+
+    private AnalysisText(TraceAnalysis analysis) {
+        this.analysis = analysis;
+    }
+
+    static String render(TraceAnalysis analysis) {
+        return new AnalysisText(analysis).render();
+    }
+
+    private String render() {
+        facts();
+        peaks();
+        waste();
+        layers();
+        categories();
+        workspaces();
+        iterations();
+        fragmentation();
+        growth();
+        suspects();
+        transfers();
+        advice();
+        return out.toString();
+    }
+
+    private void facts() {
+        TraceFacts facts = analysis.facts();
+        line("recorded   %s, %.3f s, %,d events", facts.start(), facts.durationNanos() / 1e9, facts.events());
+        if (!facts.complete()) {
+            line("incomplete the recording was not closed in good order; %,d events are missing", facts.lostEvents());
+        }
+        if (!facts.exact()) {
+            line("estimates  events are missing or contradict each other: figures may be off");
+        }
+        facts.properties().forEach((key, value) -> line("%-10s %s", key, value));
+        line("");
+    }
+
+    private void peaks() {
+        for (Peak peak : analysis.peaks()) {
+            line(
+                    "%s peak, %s: %s after %d iterations, %.3f s from the start, made by %s",
+                    Names.of(peak.measure()),
+                    Names.of(peak.space()),
+                    ByteSize.format(peak.bytes()),
+                    peak.iteration(),
+                    (peak.timeNanos() - analysis.facts().firstNanos()) / 1e9,
+                    who(peak.owner()));
+            if (peak.space() != analysis.focus()) {
+                continue;
+            }
+            Table shares = new Table("bytes", "share", "what", "layer", "phase", "category", "workspace");
+            peak.shares().stream()
+                    .limit(TOP)
+                    .forEach(share -> shares.row(
+                            ByteSize.scaled(share.bytes()),
+                            percent((double) share.bytes() / peak.bytes()),
+                            share.allocations() + (share.part() == Peak.Part.ARRAYS ? " arrays" : " blocks, free part"),
+                            Names.layer(share.layer()),
+                            Names.of(share.phase()),
+                            Names.of(share.category()),
+                            share.workspace()));
+            out.append(shares.render("made of" + more(peak.shares().size())));
+            Table holders = new Table("bytes", "age at peak", "lives for", "kind", "layer", "phase", "workspace");
+            peak.holders().stream().limit(TOP).forEach(life -> holder(holders, peak, life));
+            out.append(holders.render("largest of " + peak.allocations() + " allocations held then"));
+        }
+        line("");
+    }
+
+    private void holder(Table table, Peak peak, Lifetime life) {
+        table.row(
+                ByteSize.scaled(life.roundedBytes()),
+                seconds(peak.timeNanos() - life.startNanos()),
+                life.endNanos().isPresent() ? seconds(life.endNanos().getAsLong() - life.startNanos()) : "to the end",
+                Names.of(life.kind()),
+                Names.layer(life.owner().layer()),
+                Names.of(life.owner().phase()),
+                life.owner().workspace());
+    }
+
+    private void waste() {
+        Waste waste = analysis.waste();
+        if (waste.reservedBytes() == 0) {
+            return;
+        }
+        Table table = new Table("part", "bytes", "share", "");
+        for (Waste.Part part : waste.parts()) {
+            boolean known = part.bytes().isPresent();
+            if (!known || part.bytes().getAsLong() != 0) {
+                table.row(
+                        Names.of(part.kind()),
+                        known ? ByteSize.scaled(part.bytes().getAsLong()) : "",
+                        known ? percent((double) part.bytes().getAsLong() / waste.reservedBytes()) : "",
+                        part.remark());
+            }
+        }
+        out.append(table.render("Where the " + ByteSize.format(waste.reservedBytes())
+                + " reserved in all spaces at the reserved peak went"));
+    }
+
+    private void layers() {
+        Table table = new Table("peak", "allocated", "arrays", "space", "layer", "phase");
+        analysis.layers().stream()
+                .filter(row -> !row.key().layer().isEmpty())
+                .limit(TOP)
+                .forEach(row -> table.row(
+                        ByteSize.scaled(row.peakBytes()),
+                        ByteSize.scaled(row.allocatedBytes()),
+                        String.format(Locale.ROOT, "%,d", row.allocations()),
+                        Names.of(row.space()),
+                        Names.layer(row.key().layer()),
+                        Names.of(row.key().phase())));
+        show(table, "Layers by most in use at once");
+    }
+
+    private void categories() {
+        usage("Categories", analysis.categories().stream(), row -> Names.of(row.key()));
+    }
+
+    private <K> void usage(
+            String title, Stream<UsageRow<K>> rows, java.util.function.Function<UsageRow<K>, String> key) {
+        Table table = new Table("peak", "at the end", "allocated", "rounding", "space", "");
+        rows.limit(2L * TOP)
+                .forEach(row -> table.row(
+                        ByteSize.scaled(row.peakBytes()),
+                        ByteSize.scaled(row.endBytes()),
+                        ByteSize.scaled(row.allocatedBytes()),
+                        ByteSize.scaled(row.roundingBytes()),
+                        Names.of(row.space()),
+                        key.apply(row)));
+        show(table, title);
+    }
+
+    private void workspaces() {
+        Table table = new Table(
+                "workspace", "thread", "block", "filled", "mean", "needed", "scopes", "spills", "spilled", "resizes");
+        analysis.workspaces().stream()
+                .limit(2L * TOP)
+                .forEach((WorkspaceRow row) -> table.row(
+                        row.name(),
+                        Names.cut(row.thread().isEmpty() ? "thread " + row.threadId() : row.thread(), 24),
+                        ByteSize.scaled(row.maxBlockBytes()),
+                        ByteSize.scaled(row.maxFilledBytes()),
+                        percent(row.filledShare()),
+                        Long.toString(row.neededBytes()),
+                        Long.toString(row.scopes()),
+                        Long.toString(row.spills()),
+                        ByteSize.scaled(row.spilledBytes()),
+                        Long.toString(row.resizes())));
+        show(table, "Workspaces" + more(analysis.workspaces().size(), 2 * TOP));
+    }
+
+    private void iterations() {
+        List<IterationRow> rows = analysis.iterations();
+        if (rows.isEmpty()) {
+            return;
+        }
+        IterationRow highest = rows.stream()
+                .max(Comparator.comparingLong(IterationRow::peakReservedBytes))
+                .orElseThrow();
+        long[] durations =
+                rows.stream().mapToLong(IterationRow::durationNanos).sorted().toArray();
+        long[] allocated =
+                rows.stream().mapToLong(IterationRow::allocatedBytes).sorted().toArray();
+        IterationRow last = rows.get(rows.size() - 1);
+        line(
+                "Iterations %,d; median %.1f ms and %s allocated; highest reserved peak %s in number %d; last: reserved"
+                        + " %s, in use %s, %d spills",
+                rows.size(),
+                durations[durations.length / 2] / 1e6,
+                ByteSize.scaled(allocated[allocated.length / 2]),
+                ByteSize.scaled(highest.peakReservedBytes()),
+                highest.number(),
+                ByteSize.scaled(last.endReservedBytes()),
+                ByteSize.scaled(last.endInUseBytes()),
+                last.spills());
+        line("");
+    }
+
+    private void fragmentation() {
+        List<FragmentationSample> samples = analysis.fragmentation();
+        if (samples.stream().anyMatch(sample -> sample.blockBytes() > 0)) {
+            double mean = samples.stream()
+                    .filter(sample -> sample.reservedBytes() > 0)
+                    .mapToDouble(FragmentationSample::idleShare)
+                    .average()
+                    .orElse(0);
+            double external = samples.stream()
+                    .mapToDouble(FragmentationSample::external)
+                    .max()
+                    .orElse(0);
+            line(
+                    "Fragmentation, %d samples: mean share of reserved bytes without an array %s, worst external"
+                            + " fragmentation of workspace blocks %.2f",
+                    samples.size(), percent(Math.max(0, mean)), external);
+            line("");
+        }
+    }
+
+    private void growth() {
+        Table table =
+                new Table("per step", "95 % interval", "first", "last", "layer", "phase", "category", "workspace");
+        analysis.growth().stream()
+                .filter(Growth::isSignificant)
+                .limit(TOP)
+                .forEach(row -> table.row(
+                        ByteSize.scaled(Math.round(row.bytesPerStep())),
+                        interval(row),
+                        ByteSize.scaled(row.firstBytes()),
+                        ByteSize.scaled(row.lastBytes()),
+                        Names.layer(row.owner().layer()),
+                        Names.of(row.owner().phase()),
+                        Names.of(row.owner().category()),
+                        row.owner().workspace()));
+        String step = analysis.growth().isEmpty()
+                ? ""
+                : Names.of(analysis.growth().get(0).step());
+        show(table, "Growth of what is in use, by " + step + " (significant slopes only)");
+    }
+
+    private static String interval(Growth row) {
+        return Double.isInfinite(row.lowBytesPerStep()) || Double.isInfinite(row.highBytesPerStep())
+                ? "too few samples"
+                : ByteSize.scaled(Math.round(row.lowBytesPerStep())) + " .. "
+                        + ByteSize.scaled(Math.round(row.highBytesPerStep()));
+    }
+
+    private void suspects() {
+        Table table = new Table("bytes", "arrays", "oldest", "median age", "layer", "phase", "category");
+        analysis.suspects().stream()
+                .limit(TOP)
+                .forEach((LeakSuspect row) -> table.row(
+                        ByteSize.scaled(row.bytes()),
+                        Long.toString(row.arrays()),
+                        seconds(row.oldestNanos()),
+                        seconds(row.medianNanos()),
+                        Names.layer(row.owner().layer()),
+                        Names.of(row.owner().phase()),
+                        Names.of(row.owner().category())));
+        show(
+                table,
+                "Detached arrays outside networks, live at the end (whether Java code still reaches them is unknown)"
+                        + more(analysis.suspects().size()));
+    }
+
+    private void transfers() {
+        Table table = new Table("copies", "bytes", "waited", "bandwidth", "direction");
+        analysis.transfers()
+                .forEach((TransferRow row) -> table.row(
+                        String.format(Locale.ROOT, "%,d", row.copies()),
+                        ByteSize.scaled(row.bytes()),
+                        seconds(row.nanos()),
+                        row.bytesPerSecond().isPresent()
+                                ? ByteSize.scaled(
+                                                Math.round(row.bytesPerSecond().getAsDouble())) + "/s"
+                                : "unknown",
+                        Names.of(row.direction())));
+        show(table, "Transfers (page-locked or not, and overlap with computing: unknown)");
+        GcRow collections = analysis.collections();
+        if (collections.collections() > 0) {
+            line(
+                    "Java garbage collections %d in %s, of which forced %d in %s, longest %s",
+                    collections.collections(),
+                    seconds(collections.nanos()),
+                    collections.forced(),
+                    seconds(collections.forcedNanos()),
+                    seconds(collections.longestForcedNanos()));
+            line("");
+        }
+        if (analysis.failures() > 0) {
+            line("%d allocations were refused", analysis.failures());
+            line("");
+        }
+    }
+
+    private void advice() {
+        if (analysis.advice().isEmpty()) {
+            line("No advice: nothing was found that would lower the peak.");
+            return;
+        }
+        line("Advice, best first; savings are recomputed from the trace");
+        int number = 1;
+        for (Advice advice : analysis.advice()) {
+            line("%d. %s", number++, advice.finding());
+            line("   do      %s", advice.action());
+            line(
+                    "   saves   %s of the %s peak (%s to %s)%s",
+                    ByteSize.format(advice.savedBytes()),
+                    Names.of(advice.space()),
+                    ByteSize.scaled(advice.peakBefore()),
+                    ByteSize.scaled(advice.peakAfter()),
+                    advice.savedAtEnd() > 0 ? ", " + ByteSize.scaled(advice.savedAtEnd()) + " at the end" : "");
+            line("   time    %s; results %s", advice.timeCost(), Names.of(advice.exactness()));
+            if (!advice.unknowns().isEmpty()) {
+                line("   unknown %s", advice.unknowns());
+            }
+        }
+    }
+
+    private void show(Table table, String title) {
+        if (!table.isEmpty()) {
+            out.append(table.render(title));
+        }
+    }
+
+    private static String who(Owner owner) {
+        String layer = owner.layer().isEmpty() ? "no single layer" : "layer " + owner.layer();
+        return layer + ", phase " + Names.of(owner.phase()) + ", " + Names.of(owner.category());
+    }
+
+    private static String more(int size) {
+        return more(size, TOP);
+    }
+
+    private static String more(int size, int shown) {
+        return size > shown ? " (" + shown + " of " + size + ", --json has all)" : "";
+    }
+
+    private static String percent(double share) {
+        return String.format(Locale.ROOT, "%.1f %%", 100 * share);
+    }
+
+    private static String seconds(long nanos) {
+        return String.format(Locale.ROOT, "%.3f s", nanos / 1e9);
+    }
+
+    private void line(String text) {
+        out.append(text).append('\n');
+    }
+
+    private void line(String format, Object... values) {
+        line(String.format(Locale.ROOT, format, values));
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.analysis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.event.Phase;
+import io.memopt.testing.Networks;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.assertj.core.data.Offset;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Advice on what users met: followed, it has the effect that was predicted. */
+class CaseTest {
+    @TempDir
+    Path folder;
+
+    @Test
+    void p1_outputsPileUp_workspaceKeepsThemFlat() throws Exception {
+        int calls = 40;
+        TraceAnalysis before = analyze(CaseTraces.detachedOutputs(file("before"), calls, 0));
+        Advice advice = advice(before, Advice.Kind.OUTPUT_IN_WORKSPACE);
+        long result = 256L * 2000 * 4;
+
+        assertThat(before.advice().get(0)).isEqualTo(advice);
+        assertThat(before.peakBytes(Measure.RESERVED, MemorySpace.HOST)).isGreaterThan(calls * result);
+        Growth growth = before.growth().get(0);
+        assertThat(growth.step()).isEqualTo(Growth.Step.PASS);
+        assertThat(growth.bytesPerStep()).isCloseTo((double) result, within(0.05 * result));
+        assertThat(growth.isSignificant()).isTrue();
+        LeakSuspect suspect = before.suspects().get(0);
+        assertThat(suspect.owner().phase()).isEqualTo(Phase.INFERENCE);
+        assertThat(suspect.bytes()).isGreaterThanOrEqualTo(calls * result);
+
+        long block = largestPass(advice);
+        TraceAnalysis after = analyze(CaseTraces.detachedOutputs(file("after"), calls, block));
+
+        assertThat(after.peakBytes(Measure.RESERVED, MemorySpace.HOST))
+                .isCloseTo(advice.peakAfter(), tenth(advice.peakAfter()));
+        assertThat(after.growth().stream().filter(Growth::isSignificant).mapToDouble(Growth::bytesPerStep))
+                .allMatch(slope -> slope < 1000);
+    }
+
+    @Test
+    void p3_lengthsVary_fixedSizesNeitherSpillNorResize() throws Exception {
+        TraceAnalysis before = analyze(CaseTraces.sequences(file("before"), CaseTraces.lstm(), Map.of()));
+        Advice advice = advice(before, Advice.Kind.WORKSPACE_INITIAL_SIZE);
+        Map<String, Long> sizes = new LinkedHashMap<>();
+        for (WorkspaceRow row : before.workspaces()) {
+            if (row.resizes() > 0) {
+                sizes.put(row.name(), row.neededBytes());
+                assertThat(advice.action()).contains("initialSize(" + row.neededBytes() + "L)", row.name());
+            }
+        }
+        assertThat(sizes).hasSizeGreaterThanOrEqualTo(3);
+
+        TraceAnalysis after = analyze(CaseTraces.sequences(file("after"), CaseTraces.lstm(), sizes));
+
+        assertThat(after.workspaces())
+                .filteredOn(row -> sizes.containsKey(row.name()))
+                .allMatch(row -> row.resizes() == 0 && row.spills() == 0);
+        assertThat(after.peakBytes(Measure.RESERVED, MemorySpace.HOST))
+                .isCloseTo(advice.peakAfter(), tenth(advice.peakAfter()));
+    }
+
+    @Test
+    void p5_threadsHoldWorkspaces_fewerThreadsHoldLess() throws Exception {
+        TraceAnalysis before = analyze(CaseTraces.servingThreads(file("before"), 4));
+        Advice advice = advice(before, Advice.Kind.FEWER_THREADS);
+
+        assertThat(before.advice().get(0)).isEqualTo(advice);
+        assertThat(advice.action()).contains("newFixedThreadPool(1)");
+        long idle = before.waste().parts().stream()
+                .filter(part -> part.kind() == Waste.Kind.IDLE_THREADS)
+                .findFirst()
+                .orElseThrow()
+                .bytes()
+                .orElseThrow();
+        assertThat(idle).isGreaterThan(before.waste().reservedBytes() / 2);
+
+        TraceAnalysis after = analyze(CaseTraces.servingThreads(file("after"), 1));
+
+        assertThat(after.peakBytes(Measure.RESERVED, MemorySpace.HOST))
+                .isCloseTo(advice.peakAfter(), tenth(advice.peakAfter()));
+    }
+
+    @Test
+    void p9_iteratorsAreDropped_shutdownReturnsTheirBuffers() throws Exception {
+        TraceAnalysis before = analyze(CaseTraces.prefetchers(file("before"), 6, false));
+        Advice advice = advice(before, Advice.Kind.SHUT_DOWN_PREFETCHER);
+
+        assertThat(advice.savedBytes()).isPositive();
+        assertThat(advice.action()).contains("shutdown()");
+
+        TraceAnalysis after = analyze(CaseTraces.prefetchers(file("after"), 6, true));
+
+        assertThat(after.peakBytes(Measure.RESERVED, MemorySpace.HOST))
+                .isCloseTo(advice.peakAfter(), tenth(advice.peakAfter()));
+    }
+
+    @Test
+    void training_ofVgg_namesWhatLayersDetach() throws Exception {
+        TraceAnalysis analysis = analyze(CaseTraces.training(file("vgg"), Networks.VGG, 8, 12));
+
+        assertThat(analysis.facts().exact()).isTrue();
+        assertThat(analysis.facts().complete()).isTrue();
+        assertThat(analysis.iterations()).hasSize(12);
+        assertThat(advice(analysis, Advice.Kind.CLOSE_DETACHED).savedBytes()).isPositive();
+        assertThat(analysis.growth().get(0).owner().category()).isEqualTo(Category.WORKING_MEMORY);
+        assertThat(analysis.waste().reservedBytes())
+                .isEqualTo(analysis.waste().parts().stream()
+                        .mapToLong(part -> part.bytes().orElse(0))
+                        .sum());
+    }
+
+    private static long largestPass(Advice advice) {
+        String action = advice.action();
+        int from = action.indexOf("initialSize(") + "initialSize(".length();
+        return Long.parseLong(action.substring(from, action.indexOf('L', from)));
+    }
+
+    private static Offset<Long> tenth(long bytes) {
+        return within(bytes / 10);
+    }
+
+    private static Advice advice(TraceAnalysis analysis, Advice.Kind kind) {
+        return analysis.advice().stream()
+                .filter(advice -> advice.kind() == kind)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private Path file(String name) {
+        return folder.resolve(name + ".memopt");
+    }
+
+    private static TraceAnalysis analyze(Path file) throws IOException {
+        return TraceAnalyzer.analyze(file);
+    }
+}

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.analysis;
+
+import io.memopt.MemOpt;
+import io.memopt.MemOptConfig;
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.testing.Networks;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
+import org.nd4j.linalg.api.memory.enums.AllocationPolicy;
+import org.nd4j.linalg.api.memory.enums.LearningPolicy;
+import org.nd4j.linalg.api.memory.enums.ResetPolicy;
+import org.nd4j.linalg.api.memory.enums.SpillPolicy;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.AsyncDataSetIterator;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Sgd;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
+
+/** Runs the cases that users met, small, and records their traces. Each leaves ND4J without hooks. */
+final class CaseTraces {
+    /** A case: what runs while the network is observed. */
+    @FunctionalInterface
+    interface Run {
+        void run() throws Exception;
+    }
+
+    private CaseTraces() {}
+
+    static Path record(Path file, Model model, Run run) throws Exception {
+        try (MemOpt memopt =
+                MemOpt.attach(model, MemOptConfig.builder().trace(file).build())) {
+            run.run();
+        } finally {
+            MemoryHooks.uninstall();
+        }
+        return file;
+    }
+
+    static Path training(Path file, Networks family, int batch, int iterations) throws Exception {
+        Model model = family.create(WorkspaceMode.ENABLED);
+        return record(file, model, () -> {
+            for (int i = 0; i < iterations; i++) {
+                Networks.fit(model, family.data(batch, i));
+            }
+        });
+    }
+
+    /**
+     * P1: results of output() pile up until the collector comes by.
+     *
+     * @param block size of a workspace for the results, 0 for none
+     */
+    static Path detachedOutputs(Path file, int calls, long block) throws Exception {
+        MultiLayerNetwork network = mlp(64, 128, 2000);
+        INDArray input = Nd4j.rand(256, 64);
+        WorkspaceConfiguration configuration = WorkspaceConfiguration.builder()
+                .initialSize(block)
+                .policyLearning(LearningPolicy.FIRST_LOOP)
+                .policyAllocation(AllocationPolicy.STRICT)
+                .build();
+        return record(file, network, () -> {
+            for (int i = 0; i < calls; i++) {
+                if (block == 0) {
+                    network.output(input);
+                } else {
+                    try (MemoryWorkspace results =
+                            Nd4j.getWorkspaceManager().getAndActivateWorkspace(configuration, "RESULTS")) {
+                        network.output(input, false, results);
+                    }
+                }
+            }
+        });
+    }
+
+    /**
+     * P3: sequences of many lengths, in random order.
+     *
+     * @param sizes workspaces to make beforehand, by name
+     */
+    static Path sequences(Path file, MultiLayerNetwork network, Map<String, Long> sizes) throws Exception {
+        Random random = new Random(1);
+        return record(file, network, () -> {
+            sizes.forEach((name, bytes) -> Nd4j.getWorkspaceManager()
+                    .createNewWorkspace(
+                            WorkspaceConfiguration.builder()
+                                    .initialSize(bytes)
+                                    .policyLearning(LearningPolicy.NONE)
+                                    .policyAllocation(AllocationPolicy.STRICT)
+                                    .policySpill(SpillPolicy.REALLOCATE)
+                                    .policyReset(ResetPolicy.BLOCK_LEFT)
+                                    .build(),
+                            name));
+            for (int i = 0; i < 40; i++) {
+                int steps = 10 + random.nextInt(91);
+                network.fit(new DataSet(Nd4j.rand(16, 8, steps), Nd4j.rand(16, 2, steps)));
+            }
+        });
+    }
+
+    /** P5: each thread of a pool has workspaces of its own though only one works at a time. */
+    static Path servingThreads(Path file, int threads) throws Exception {
+        MultiLayerNetwork network = cnn(48, 5);
+        INDArray input = Nd4j.rand(8, 3, 48, 48);
+        Object lock = new Object();
+        return record(file, network, () -> {
+            ExecutorService pool = Executors.newFixedThreadPool(threads);
+            CountDownLatch started = new CountDownLatch(threads);
+            List<Future<?>> done = new ArrayList<>();
+            for (int i = 0; i < threads; i++) {
+                done.add(pool.submit(() -> {
+                    started.countDown();
+                    started.await();
+                    for (int call = 0; call < 3; call++) {
+                        synchronized (lock) {
+                            network.output(input);
+                        }
+                    }
+                    return null;
+                }));
+            }
+            for (Future<?> future : done) {
+                future.get();
+            }
+            pool.shutdown();
+        });
+    }
+
+    /** P9: iterators that are read once and dropped, or shut down. */
+    static Path prefetchers(Path file, int iterators, boolean shutdown) throws Exception {
+        MultiLayerNetwork network = mlp(200, 16, 4);
+        List<AsyncDataSetIterator> kept = new ArrayList<>();
+        try {
+            return record(file, network, () -> {
+                for (int i = 0; i < iterators; i++) {
+                    List<DataSet> data = Collections.nCopies(40, new DataSet(Nd4j.rand(100, 200), Nd4j.rand(100, 4)));
+                    AsyncDataSetIterator iterator =
+                            new AsyncDataSetIterator(new ExistingDataSetIterator(data), 8, true);
+                    if (iterator.hasNext()) {
+                        network.fit(iterator.next());
+                    }
+                    if (shutdown) {
+                        iterator.shutdown();
+                    } else {
+                        kept.add(iterator);
+                    }
+                }
+            });
+        } finally {
+            kept.forEach(AsyncDataSetIterator::shutdown);
+        }
+    }
+
+    static MultiLayerNetwork lstm() {
+        return init(new NeuralNetConfiguration.Builder()
+                .seed(1)
+                .updater(new Sgd(0.01))
+                .list()
+                .layer(new LSTM.Builder()
+                        .nIn(8)
+                        .nOut(16)
+                        .activation(Activation.TANH)
+                        .build())
+                .layer(new RnnOutputLayer.Builder(LossFunction.MSE)
+                        .nIn(16)
+                        .nOut(2)
+                        .activation(Activation.IDENTITY)
+                        .build()));
+    }
+
+    private static MultiLayerNetwork mlp(int in, int hidden, int out) {
+        return init(new NeuralNetConfiguration.Builder()
+                .seed(1)
+                .updater(new Sgd(0.01))
+                .list()
+                .layer(dense(in, hidden))
+                .layer(dense(hidden, hidden))
+                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
+                        .nIn(hidden)
+                        .nOut(out)
+                        .activation(Activation.SOFTMAX)
+                        .build()));
+    }
+
+    private static MultiLayerNetwork cnn(int size, int kernel) {
+        return init(new NeuralNetConfiguration.Builder()
+                .seed(1)
+                .updater(new Sgd(0.01))
+                .list()
+                .layer(convolution(kernel))
+                .layer(convolution(kernel))
+                .layer(new SubsamplingLayer.Builder()
+                        .kernelSize(2, 2)
+                        .stride(2, 2)
+                        .build())
+                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
+                        .nOut(10)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .setInputType(InputType.convolutional(size, size, 3)));
+    }
+
+    private static ConvolutionLayer convolution(int kernel) {
+        return new ConvolutionLayer.Builder()
+                .kernelSize(kernel, kernel)
+                .nOut(8)
+                .activation(Activation.RELU)
+                .build();
+    }
+
+    private static DenseLayer dense(int in, int out) {
+        return new DenseLayer.Builder()
+                .nIn(in)
+                .nOut(out)
+                .activation(Activation.TANH)
+                .build();
+    }
+
+    private static MultiLayerNetwork init(NeuralNetConfiguration.ListBuilder list) {
+        MultiLayerNetwork network = new MultiLayerNetwork(list.build());
+        network.init();
+        return network;
+    }
+}

@@ -1,0 +1,353 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import io.memopt.allocator.event.MemoryEvent;
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.recording.TraceReader;
+import io.memopt.analysis.Measure;
+import io.memopt.analysis.Peak;
+import io.memopt.analysis.TraceAnalysis;
+import io.memopt.analysis.TraceAnalyzer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class CliTest {
+    private static final int EVENTS = 3000;
+    /** PyTorch's own counters, see the README beside the snapshot. */
+    private static final long TORCH_ALLOCATED = 85_649_408;
+
+    private static final long TORCH_RESERVED = 94_371_840;
+    private static final long TORCH_BEFORE = 201_216;
+
+    @TempDir
+    Path folder;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+    private Path trace;
+
+    @BeforeEach
+    void record() throws IOException {
+        trace = folder.resolve("run.memopt");
+        BigTrace.write(trace, EVENTS);
+    }
+
+    @Test
+    void summary_asJson_hasTheFiguresOfTheAnalysis() throws IOException {
+        assertThat(run("summary", trace.toString(), "--json")).isZero();
+
+        JsonObject json = JsonParser.parseString(out.toString()).getAsJsonObject();
+        TraceAnalysis analysis = TraceAnalyzer.analyze(trace);
+        JsonObject peak = json.getAsJsonArray("peaks").get(0).getAsJsonObject();
+        assertThat(peak.get("bytes").getAsLong()).isEqualTo(analysis.peakBytes(Measure.RESERVED, MemorySpace.HOST));
+        assertThat(json.getAsJsonArray("iterations")).hasSameSizeAs(analysis.iterations());
+        assertThat(json.getAsJsonObject("facts").get("events").getAsLong()).isEqualTo(analysis.facts().events());
+    }
+
+    @Test
+    void summary_asText_saysWhatMatters() {
+        assertThat(run("summary", trace.toString())).isZero();
+
+        assertThat(out.toString())
+                .contains(
+                        "reserved peak, host", "WS_LAYER_WORKING_MEM", "Iterations", "unknown: the trace has no events")
+                .doesNotContain("null", "Optional");
+    }
+
+    @Test
+    void diff_ofEqualRuns_isEmptyAndPasses() {
+        assertThat(run("diff", trace.toString(), trace.toString(), "--fail-over", "0"))
+                .isZero();
+        assertThat(out.toString()).contains("No difference");
+    }
+
+    @Test
+    void diff_overThreshold_exitsWithOne() throws IOException {
+        Path larger = folder.resolve("larger.memopt");
+        BigTrace.write(larger, 10 * EVENTS);
+
+        assertThat(run("diff", trace.toString(), larger.toString(), "--fail-over", "1000"))
+                .isEqualTo(ExitCode.OVER);
+        assertThat(err.toString()).contains("The reserved peak grew by");
+        assertThat(run("diff", larger.toString(), trace.toString(), "--fail-over", "1000"))
+                .isZero();
+    }
+
+    @Test
+    void diff_ofIterations_saysWhichChangedSize() {
+        assertThat(run("diff", trace.toString(), "--iterations", "0,1")).isZero();
+        assertThat(out.toString()).contains("arrays changed size");
+    }
+
+    @Test
+    void replay_listsAllModels() {
+        assertThat(run("replay", trace.toString(), "--json")).isZero();
+        JsonArray rows = JsonParser.parseString(out.toString()).getAsJsonArray();
+        assertThat(rows).hasSize(7);
+        long bound = rows.get(0).getAsJsonObject().get("peakReservedBytes").getAsLong();
+        rows.forEach(
+                row -> assertThat(row.getAsJsonObject().get("peakReservedBytes").getAsLong())
+                        .isGreaterThanOrEqualTo(bound));
+    }
+
+    @Test
+    void badUse_exitsWithTwoAndSaysWhat() {
+        assertThat(run("replay", trace.toString(), "--allocator", "best")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString()).contains("--allocator=best", "caching");
+        assertThat(run()).isEqualTo(ExitCode.USAGE);
+        assertThat(run("diff", trace.toString())).isEqualTo(ExitCode.USAGE);
+        assertThat(run("export", trace.toString(), "--format", "png", "-o", "x"))
+                .isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString()).contains("memory_viz");
+    }
+
+    @Test
+    void badFile_exitsWithThreeAndSaysWhere() throws IOException {
+        Path text = Files.writeString(folder.resolve("notes.txt"), "no trace at all, but long enough to look at");
+        assertThat(run("summary", text.toString())).isEqualTo(ExitCode.FILE);
+        assertThat(err.toString()).contains(text.toString(), "offset 0");
+        assertThat(run("summary", folder.resolve("none").toString())).isEqualTo(ExitCode.FILE);
+        assertThat(run(
+                        "import",
+                        text.toString(),
+                        "--format",
+                        "memory_viz",
+                        "-o",
+                        folder.resolve("t").toString()))
+                .isEqualTo(ExitCode.FILE);
+        assertThat(run(
+                        "import",
+                        text.toString(),
+                        "--format",
+                        "rmm-csv",
+                        "-o",
+                        folder.resolve("t").toString()))
+                .isEqualTo(ExitCode.FILE);
+        assertThat(err.toString()).contains("line 1", "Thread,Time,Action,Pointer,Size,Stream");
+    }
+
+    @Test
+    void pickleThatRunsCode_isRefused() throws IOException {
+        byte[] hostile =
+                "\u0080\u0002cos\nsystem\nU\u0004echo\u0085R.".getBytes(java.nio.charset.StandardCharsets.ISO_8859_1);
+        Path file = Files.write(folder.resolve("hostile.pickle"), hostile);
+
+        assertThat(run(
+                        "import",
+                        file.toString(),
+                        "--format",
+                        "memory_viz",
+                        "-o",
+                        folder.resolve("t").toString()))
+                .isEqualTo(ExitCode.FILE);
+        assertThat(err.toString()).contains("offset 2", "opcode 0x63");
+    }
+
+    @Test
+    void memoryViz_ofPyTorch_replaysToItsOwnCounters() throws IOException {
+        Path imported = importLenet();
+
+        TraceAnalysis analysis = TraceAnalyzer.analyze(imported);
+        Peak peak = analysis.peak(Measure.IN_USE, MemorySpace.DEVICE).orElseThrow();
+        assertThat(peak.bytes()).isEqualTo(TORCH_ALLOCATED);
+        assertThat(analysis.iterations()).hasSize(20);
+        long before = 0;
+        try (TraceReader reader = new TraceReader(imported)) {
+            for (MemoryEvent event : reader) {
+                boolean older = reader.owner(event.owner()).network().startsWith("(before");
+                before += older && event instanceof MemoryEvent.Allocate a ? a.roundedBytes() : 0;
+                before -= older && event instanceof MemoryEvent.Free f ? f.roundedBytes() : 0;
+            }
+        }
+        assertThat(before).isEqualTo(TORCH_BEFORE);
+
+        assertThat(run("replay", imported.toString(), "--allocator", "caching", "--json"))
+                .isZero();
+        assertThat(JsonParser.parseString(out.toString())
+                        .getAsJsonArray()
+                        .get(0)
+                        .getAsJsonObject()
+                        .get("peakReservedBytes")
+                        .getAsLong())
+                .isEqualTo(TORCH_RESERVED);
+    }
+
+    @Test
+    void memoryViz_thereAndBack_isTheSameTrace() throws IOException {
+        Path first = importLenet();
+        Path pickle = folder.resolve("again.pickle");
+        Path second = folder.resolve("again.memopt");
+        assertThat(run("export", first.toString(), "--format", "memory_viz", "-o", pickle.toString()))
+                .isZero();
+        assertThat(run("import", pickle.toString(), "--format", "memory_viz", "-o", second.toString()))
+                .isZero();
+
+        assertThat(lines(second)).isEqualTo(lines(first));
+    }
+
+    @Test
+    void rmm_thereAndBack_isTheSameLog() throws IOException {
+        Path log = folder.resolve("rmm.csv");
+        Files.writeString(log, """
+                Thread,Time,Action,Pointer,Size,Stream
+                7,23:59:59.999999,allocate,0x7f0000000000,1000,0x0
+                7,00:00:00.000001,allocate,0x7f0000001000,24,0x0
+                8,00:00:00.500000,free,0x7f0000000000,1000,0x0
+                """);
+        Path imported = folder.resolve("rmm.memopt");
+        Path again = folder.resolve("again.csv");
+        assertThat(run("import", log.toString(), "--format", "rmm-csv", "-o", imported.toString()))
+                .isZero();
+        assertThat(run("export", imported.toString(), "--format", "rmm-csv", "-o", again.toString()))
+                .isZero();
+
+        assertThat(withoutTimes(again)).isEqualTo(withoutTimes(log));
+        assertThat(TraceAnalyzer.analyze(imported).facts().durationNanos()).isEqualTo(500_001_000);
+    }
+
+    @Test
+    void miniMalloc_loadOfTheProblem_isThePeak() throws IOException {
+        Path csv = folder.resolve("problem.csv");
+        assertThat(run("export", trace.toString(), "--format", "minimalloc-csv", "-o", csv.toString()))
+                .isZero();
+
+        Map<Long, Long> changes = new HashMap<>();
+        List<String> lines = Files.readAllLines(csv);
+        for (String line : lines.subList(1, lines.size())) {
+            String[] cells = line.split(",", -1);
+            long size = Long.parseLong(cells[3]);
+            changes.merge(Long.parseLong(cells[1]), size, Long::sum);
+            changes.merge(Long.parseLong(cells[2]), -size, Long::sum);
+        }
+        long load = 0;
+        long most = 0;
+        for (long time : changes.keySet().stream().sorted().toList()) {
+            load += changes.get(time);
+            most = Math.max(most, load);
+        }
+        assertThat(most).isEqualTo(TraceAnalyzer.analyze(trace).peakBytes(Measure.IN_USE, MemorySpace.HOST));
+    }
+
+    @Test
+    void chrome_isJsonWhoseCounterReachesThePeak() throws IOException {
+        Path file = folder.resolve("t.json");
+        assertThat(run("export", trace.toString(), "--format", "chrome", "-o", file.toString()))
+                .isZero();
+
+        JsonArray events =
+                JsonParser.parseString(Files.readString(file)).getAsJsonObject().getAsJsonArray("traceEvents");
+        long most = 0;
+        List<String> slices = new ArrayList<>();
+        for (var element : events) {
+            JsonObject event = element.getAsJsonObject();
+            if (event.get("ph").getAsString().equals("C")
+                    && event.get("name").getAsString().equals("in use host")) {
+                most = Math.max(most, event.getAsJsonObject("args").get("bytes").getAsLong());
+            } else if (event.get("ph").getAsString().equals("X")) {
+                slices.add(event.get("name").getAsString());
+            }
+        }
+        assertThat(most).isEqualTo(TraceAnalyzer.analyze(trace).peakBytes(Measure.IN_USE, MemorySpace.HOST));
+        assertThat(slices).contains("iteration 0", "layer3 forward", "layer3 backward");
+    }
+
+    @Test
+    void jfr_isReadByTheJdk() throws IOException {
+        Path file = folder.resolve("t.jfr");
+        assertThat(run("export", trace.toString(), "--format", "jfr", "-o", file.toString()))
+                .isZero();
+
+        List<RecordedEvent> events = RecordingFile.readAllEvents(file).stream()
+                .filter(event -> event.getEventType().getName().equals("io.memopt.TraceEvent"))
+                .sorted(Comparator.comparingLong(event -> event.getLong("nanos")))
+                .toList();
+        assertThat(events).hasSizeGreaterThan(EVENTS);
+        assertThat(events.get(0).getString("kind")).isEqualTo("ALLOCATE");
+        assertThat(events.get(0).getLong("bytes")).isEqualTo(1L << 30);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"perfetto", "memory_viz", "rmm-csv"})
+    void export_ofAnyFormat_writesAFile(String format) throws IOException {
+        Path file = folder.resolve("out");
+        assertThat(run("export", trace.toString(), "--format", format, "-o", file.toString()))
+                .isZero();
+        assertThat(Files.size(file)).isGreaterThan(10_000);
+    }
+
+    @Test
+    void help_ofEachCommand_hasExamples() {
+        for (String command : List.of("summary", "diff", "replay", "export", "import")) {
+            assertThat(run(command, "--help")).isZero();
+            assertThat(out.toString()).contains("memopt " + command);
+        }
+        assertThat(run("--help")).isZero();
+        assertThat(out.toString()).contains("Exit codes");
+    }
+
+    private Path importLenet() throws IOException {
+        Path pickle = folder.resolve("lenet.pickle");
+        try (InputStream in = Objects.requireNonNull(getClass().getResourceAsStream("/memory_viz/lenet.pickle"))) {
+            Files.copy(in, pickle);
+        }
+        Path imported = folder.resolve("lenet.memopt");
+        assertThat(run("import", pickle.toString(), "--format", "memory_viz", "-o", imported.toString()))
+                .isZero();
+        return imported;
+    }
+
+    /** Everything that a snapshot can express: order, times from the start, sizes, addresses, stacks. */
+    private static List<String> lines(Path file) throws IOException {
+        List<String> lines = new ArrayList<>();
+        try (TraceReader reader = new TraceReader(file)) {
+            long start = reader.header().startNanos();
+            for (MemoryEvent event : reader) {
+                String owner = reader.owner(event.owner()).toString();
+                String at = event.timeNanos() - start + " " + event.thread() + " " + owner + " ";
+                if (event instanceof MemoryEvent.Allocate a) {
+                    lines.add(at + a.address() + " " + a.requestedBytes() + " " + a.roundedBytes());
+                } else if (event instanceof MemoryEvent.Free f) {
+                    lines.add(at + f.address() + " " + f.roundedBytes() + " " + f.ageNanos());
+                } else if (event instanceof MemoryEvent.Iteration i) {
+                    lines.add(at + "iteration " + i.iteration());
+                }
+            }
+        }
+        lines.sort(null);
+        return lines;
+    }
+
+    private static List<String> withoutTimes(Path log) throws IOException {
+        return Files.readAllLines(log).stream()
+                .map(line -> line.replaceAll("\\d\\d:\\d\\d:\\d\\d\\.\\d+", "T"))
+                .toList();
+    }
+
+    private int run(String... args) {
+        out.getBuffer().setLength(0);
+        return Main.run(new PrintWriter(out, true), new PrintWriter(err, true), args);
+    }
+}

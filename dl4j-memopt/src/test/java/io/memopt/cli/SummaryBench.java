@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * {@code memopt summary} of 10 million events takes less than 10 s and 1 GiB of heap:
+ * {@code mvn test -Pbench -pl dl4j-memopt -am -Dtest=SummaryBench -Dsurefire.failIfNoSpecifiedTests=false}. With
+ * {@code -Dmemopt.bench.keep=FILE} the trace stays there.
+ */
+@Tag("bench")
+class SummaryBench {
+    private static final long EVENTS = 10_000_000;
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void summary_ofTenMillionEvents_isFastAndSmall() throws IOException, InterruptedException {
+        String keep = System.getProperty("memopt.bench.keep");
+        Path trace = keep == null ? folder.resolve("big.memopt") : Path.of(keep);
+        BigTrace.write(trace, EVENTS);
+
+        long start = System.nanoTime();
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Xmx1g",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        "io.memopt.cli.Main",
+                        "summary",
+                        trace.toString(),
+                        "--json")
+                .redirectOutput(folder.resolve("out").toFile())
+                .redirectError(folder.resolve("err").toFile())
+                .start();
+        int code = process.waitFor();
+        Duration taken = Duration.ofNanos(System.nanoTime() - start);
+
+        System.out.println("summary of " + EVENTS + " events, " + Files.size(trace) + " B, with -Xmx1g: " + taken);
+        assertThat(Files.readString(folder.resolve("err"))).isEmpty();
+        assertThat(code).isZero();
+        assertThat(taken).isLessThan(Duration.ofSeconds(10));
+    }
+}
