@@ -16,6 +16,7 @@ final class Notes {
     private static final long MIB = 1 << 20;
     private static final long GARBAGE_FROM = 64 * MIB;
     private static final long VIEWS_FROM = 16 * MIB;
+    private static final long SPILLS_FROM = MIB;
     private static final String VIEW_ADVICE =
             "A view, e.g. getRow(), keeps its whole array: dup() the part that you need and let the array go.";
 
@@ -75,8 +76,8 @@ final class Notes {
     /** What a user can do about arrays of one origin. */
     private static String remedy(MemorySummary.GarbageRow row) {
         if (row.site().startsWith("BatchNormalization.preOutput")) {
-            return "Deeplearning4j 1.0.0-M2.1 detaches two arrays in every batch normalisation and pass, and no call gives"
-                    + " them back. The collector runs when the Java heap fills, so a smaller -Xmx keeps this lower.";
+            return "Deeplearning4j 1.0.0-M2.1 detaches two arrays in every batch normalisation and pass, and its API"
+                    + " has no call that closes them. The collector runs when the Java heap fills, so a smaller -Xmx keeps this lower.";
         }
         boolean inference = row.phase() == Phase.INFERENCE || row.phase() == Phase.EVALUATION;
         return inference
@@ -109,7 +110,7 @@ final class Notes {
 
     private void spills() {
         for (MemorySummary.WorkspaceRow row : workspaces) {
-            if (row.resizes() > 0) {
+            if (row.resizes() > 0 && row.spilledBytes() >= SPILLS_FROM) {
                 notes.add("Workspace " + row.name() + " was resized " + row.resizes() + " times and spilled "
                         + ByteSize.scaled(row.spilledBytes()) + " in " + row.spills() + " arrays. An initial size of "
                         + row.maxCycleBytes() + " bytes would have avoided both.");

@@ -14,19 +14,28 @@ import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 
-/** Writes a {@link MemorySummary} as text, 100 columns wide. */
+/** Writes a {@link MemorySummary} as text. */
 final class SummaryText {
     private static final int TOP_LAYERS = 12;
     private static final int TOP_ROWS = 8;
     private static final int LONGEST_NAME = 60;
+    private static final long KIB = 1 << 10;
     private static final long MIB = 1 << 20;
+
+    /** Runs that never held this much are told in KiB. */
+    private static final long SMALL_BELOW = 8 * MIB;
     private static final Pattern CONTROL = Pattern.compile("\\p{Cntrl}");
 
     private final StringBuilder out = new StringBuilder(4096);
     private final MemorySummary summary;
+    private final long unit;
+    private final String unitName;
 
     private SummaryText(MemorySummary summary) {
         this.summary = summary;
+        boolean small = summary.reservedPeak().bytes() < SMALL_BELOW;
+        this.unit = small ? KIB : MIB;
+        this.unitName = small ? "KiB" : "MiB";
     }
 
     static String render(MemorySummary summary) {
@@ -71,7 +80,7 @@ final class SummaryText {
         line("");
     }
 
-    /** Category by phase: MiB allocated per iteration, and what is in use now and was at the peak. */
+    /** Category by phase: bytes allocated per iteration, and what is in use now and was at the peak. */
     private void flows() {
         List<Phase> phases = new ArrayList<>();
         for (Phase phase : Phase.values()) {
@@ -79,7 +88,7 @@ final class SummaryText {
                 phases.add(phase);
             }
         }
-        StringBuilder head = new StringBuilder(format("%-22s %10s %10s", "MiB", "now", "at peak"));
+        StringBuilder head = new StringBuilder(format("%-22s %10s %10s", unitName, "now", "at peak"));
         phases.forEach(phase -> head.append(format(" %10s", name(phase))));
         line("Categories; by phase: allocated "
                 + (summary.iterations() > 0 ? "per iteration" : "since attached, before any iteration"));
@@ -106,7 +115,7 @@ final class SummaryText {
                 "Largest layers (most in use during one phase)",
                 summary.layers(),
                 TOP_LAYERS,
-                row -> format("%-34s %-12s %s MiB", cut(row.layer(), 34), name(row.phase()), mib(row.peakBytes())));
+                row -> format("%-34s %-12s %s %s", cut(row.layer(), 34), name(row.phase()), mib(row.peakBytes()), unitName));
     }
 
     private void workspaces() {
@@ -118,7 +127,7 @@ final class SummaryText {
                 "Workspaces", "threads", "reserved", "needed", "spills", "spilled", "resizes");
         for (MemorySummary.WorkspaceRow row : first(summary.workspaces(), 2 * TOP_ROWS)) {
             line(
-                    "%-26s %8d %s MiB %s MiB %9d %s MiB %8d",
+                    "%-26s %8d %s %s %9d %s %8d",
                     cut(row.name(), 26),
                     row.instances(),
                     mib8(row.reservedBytes()),
@@ -138,7 +147,7 @@ final class SummaryText {
                         .toList(),
                 TOP_ROWS,
                 row -> format(
-                        "%-34s %s MiB   idle %8.1f s%s",
+                        "%-34s %s " + unitName + "   idle %8.1f s%s",
                         cut(row.thread(), 34),
                         mib(row.workspaceBytes()),
                         row.idleSeconds(),
@@ -151,7 +160,7 @@ final class SummaryText {
                 summary.garbage(),
                 TOP_ROWS,
                 row -> format(
-                        "%s MiB in %d arrays, oldest %.1f s, phase %s%s%s%s",
+                        "%s " + unitName + " in %d arrays, oldest %.1f s, phase %s%s%s%s",
                         mib(row.bytes()).strip(),
                         row.arrays(),
                         row.oldestSeconds(),
@@ -169,7 +178,7 @@ final class SummaryText {
                 "Native memory of operations (growth of the resident size during one call)",
                 summary.operations(),
                 TOP_ROWS,
-                row -> format("%-34s %s MiB   %d calls", cut(row.operation(), 34), mib(row.peakBytes()), row.calls()));
+                row -> format("%-34s %s " + unitName + "   %d calls", cut(row.operation(), 34), mib(row.peakBytes()), row.calls()));
     }
 
     private void notes() {
@@ -219,16 +228,16 @@ final class SummaryText {
         return Double.isNaN(millis) ? "unknown" : format("%.1f ms", millis);
     }
 
-    private static String mib(long bytes) {
+    private String mib(long bytes) {
         return mib((double) bytes);
     }
 
-    private static String mib(double bytes) {
-        return format("%10.2f", bytes / MIB);
+    private String mib(double bytes) {
+        return format("%10.2f", bytes / unit);
     }
 
-    private static String mib8(long bytes) {
-        return format("%8.2f", (double) bytes / MIB);
+    private String mib8(long bytes) {
+        return format("%8.2f " + unitName, (double) bytes / unit);
     }
 
     /** Names are the user's: they may have line ends or be of any length. */

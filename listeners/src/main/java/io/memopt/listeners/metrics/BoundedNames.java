@@ -12,6 +12,9 @@ import java.util.Set;
 final class BoundedNames {
     static final String OTHER = "other";
 
+    /** Names of layers come from users; every scrape carries them many times. */
+    private static final int MAX_LENGTH = 120;
+
     private final int limit;
     private final Set<String> own = new HashSet<>();
 
@@ -19,8 +22,9 @@ final class BoundedNames {
         this.limit = limit;
     }
 
-    /** The name itself, or {@value #OTHER}. */
-    synchronized String labelOf(String name) {
+    /** The name itself, cut to {@value #MAX_LENGTH} characters, or {@value #OTHER}. */
+    synchronized String labelOf(String fullName) {
+        String name = cut(fullName);
         if (own.contains(name)) {
             return name;
         }
@@ -33,6 +37,11 @@ final class BoundedNames {
 
     /** Makes room for another; true when the name had a label of its own. */
     synchronized boolean release(String name) {
-        return own.remove(name);
+        return own.remove(cut(name));
+    }
+
+    /** The name as far as a label may be long. */
+    static String cut(String name) {
+        return name.length() <= MAX_LENGTH ? name : name.substring(0, MAX_LENGTH);
     }
 }

@@ -48,7 +48,7 @@ final class LayerRows {
                     "network",
                     network,
                     "layer",
-                    own ? owner.layer() : BoundedNames.OTHER,
+                    own ? BoundedNames.cut(owner.layer()) : BoundedNames.OTHER,
                     "phase",
                     LedgerMetrics.lower(phase));
         }

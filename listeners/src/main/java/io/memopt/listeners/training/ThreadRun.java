@@ -155,7 +155,7 @@ final class ThreadRun {
         long now = System.nanoTime();
         long nanos = iterationStart == 0 ? 0 : now - iterationStart;
         ledger.iterationEnded(of.ownerOf(Phase.UPDATE), iteration, epoch);
-        ThreadContext.current().iteration(iteration + 1);
+        ThreadContext.current().iteration(ledger.owners(), iteration + 1);
         // Without workspaces nothing announces the next forward pass, so it begins now.
         enter(of.withoutWorkspaces() ? Mode.FORWARD : Mode.IDLE, -1);
         iterationStart = of.withoutWorkspaces() ? now : 0;

@@ -161,7 +161,7 @@ public final class MemoryLedger {
         String site = kind == AllocationKind.DETACHED ? sites.siteFor(owner, requested) : null;
         long now = System.nanoTime();
         LiveAllocation allocation = new LiveAllocation(
-                kind, space, address, requested, rounded, elementBytes, owner, now, context.iteration(), account, site);
+                kind, space, address, requested, rounded, elementBytes, owner, now, context.iteration(owners), account, site);
         LiveAllocation stale = live.put(key, allocation);
         if (stale != null) {
             end(stale, now);
@@ -500,7 +500,7 @@ public final class MemoryLedger {
         }
         long peak = reserved[space].add(bytes);
         if (peak != PeakTotal.NO_PEAK) {
-            reservedPeak.reached(peak, a.timeNanos(), a.owner(), context.iteration());
+            reservedPeak.reached(peak, a.timeNanos(), a.owner(), context.iteration(owners));
         }
     }
 
@@ -563,7 +563,7 @@ public final class MemoryLedger {
         inUseByCategory[owners.ownerOf(owner).category().ordinal()].addAndGet(bytes);
         long peak = inUse[space.ordinal()].add(bytes);
         if (peak != PeakTotal.NO_PEAK) {
-            inUsePeak.reached(peak, now, owner, context.iteration());
+            inUsePeak.reached(peak, now, owner, context.iteration(owners));
         }
     }
 

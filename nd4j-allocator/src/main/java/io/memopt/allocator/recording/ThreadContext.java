@@ -40,18 +40,28 @@ public final class ThreadContext {
         return owners == table ? owner : OwnerTable.UNKNOWN;
     }
 
-    /** Training iteration that the thread works on, -1 if none. */
-    public long iteration() {
-        return iteration;
+    /** Training iteration that the thread works on for the recording with {@code table}, -1 if none. */
+    public long iteration(OwnerTable table) {
+        return owners == table ? iteration : -1;
     }
 
     public void owner(OwnerTable table, int newOwner) {
-        owners = table;
+        change(table);
         owner = newOwner;
     }
 
-    public void iteration(long newIteration) {
+    public void iteration(OwnerTable table, long newIteration) {
+        change(table);
         iteration = newIteration;
+    }
+
+    /** What was told in terms of another recording ends. */
+    private void change(OwnerTable table) {
+        if (owners != table) {
+            owners = table;
+            owner = OwnerTable.UNKNOWN;
+            iteration = -1;
+        }
     }
 
     /** What the next native allocation of this thread is for. */

@@ -46,7 +46,7 @@ class MemoryLedgerTest {
     @AfterEach
     void leaveNoContext() {
         ThreadContext.current().owner(owners, OwnerTable.UNKNOWN);
-        ThreadContext.current().iteration(-1);
+        ThreadContext.current().iteration(owners, -1);
     }
 
     @Test
@@ -70,7 +70,7 @@ class MemoryLedgerTest {
 
     @Test
     void allocated_whenDetached_isReservedAndInUse() {
-        ThreadContext.current().iteration(3);
+        ThreadContext.current().iteration(owners, 3);
 
         ledger.allocated(HOST, 1, 0x1000, 100, 128);
 
@@ -294,12 +294,12 @@ class MemoryLedgerTest {
 
     @Test
     void peak_atItsMoment_saysWhoWhenAndWhat() {
-        ThreadContext.current().iteration(9);
+        ThreadContext.current().iteration(owners, 9);
         ledger.allocated(HOST, 1, 1, 100, 100);
         ledger.reclassify(1, "net", Category.PARAMETERS);
         ledger.allocated(HOST, 2, 2, 50, 50);
         ledger.freed(2);
-        ThreadContext.current().iteration(10);
+        ThreadContext.current().iteration(owners, 10);
         ledger.allocated(HOST, 3, 3, 50, 50);
 
         PeakMoment peak = ledger.inUsePeak();
