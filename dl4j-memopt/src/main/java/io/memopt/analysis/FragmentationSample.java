@@ -38,6 +38,6 @@ public record FragmentationSample(
 
     /** Share of reserved bytes that no array occupies. */
     public double idleShare() {
-        return reservedBytes == 0 ? 0 : 1 - (double) inUseBytes / reservedBytes;
+        return reservedBytes == 0 ? 0 : Math.max(0, 1 - (double) inUseBytes / reservedBytes);
     }
 }

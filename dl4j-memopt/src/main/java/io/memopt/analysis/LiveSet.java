@@ -55,6 +55,7 @@ public final class LiveSet implements TraceVisitor {
     private final long[] reserved = new long[SPACES.length];
     private final Map<Integer, Scope> scopes = new HashMap<>();
     private Scope lastScope = new Scope(NONE);
+    private Scope earlierScope = lastScope;
 
     private long[] addresses = new long[64];
     private long[] requested = new long[64];
@@ -336,7 +337,11 @@ public final class LiveSet implements TraceVisitor {
 
     private Scope scopeOf(int workspace) {
         if (lastScope.workspace != workspace) {
-            lastScope = scopes.computeIfAbsent(workspace, Scope::new);
+            // Arrays often go to two workspaces by turns.
+            Scope before = lastScope;
+            lastScope =
+                    earlierScope.workspace == workspace ? earlierScope : scopes.computeIfAbsent(workspace, Scope::new);
+            earlierScope = before;
         }
         return lastScope;
     }

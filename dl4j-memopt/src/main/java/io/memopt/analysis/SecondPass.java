@@ -189,7 +189,8 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         if (space == focus) {
             long inUse = live.inUseBytes(space);
             long reserved = live.reservedBytes(space);
-            for (ThreadBook.Entry each : iterating) {
+            for (int i = 0; i < iterating.size(); i++) {
+                ThreadBook.Entry each = iterating.get(i);
                 each.peakInUse = Math.max(each.peakInUse, inUse);
                 each.peakReserved = Math.max(each.peakReserved, reserved);
             }

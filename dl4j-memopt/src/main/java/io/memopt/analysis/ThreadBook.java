@@ -15,6 +15,8 @@ final class ThreadBook {
     private final LongFunction<Optional<String>> names;
     private final Map<Long, Entry> entries = new HashMap<>();
     private final Map<Long, Boolean> deallocators = new HashMap<>();
+    private long lastAsked = Long.MIN_VALUE;
+    private boolean lastAnswer;
     private @Nullable Entry last;
 
     ThreadBook(LongFunction<Optional<String>> names) {
@@ -40,11 +42,16 @@ final class ThreadBook {
 
     /** True for the threads that free what the Java collector found unreachable. */
     boolean isDeallocator(long id) {
+        if (id == lastAsked) {
+            return lastAnswer;
+        }
         Boolean known = deallocators.get(id);
         if (known == null) {
             known = names.apply(id).filter(name -> name.contains("Deallocator")).isPresent();
             deallocators.put(id, known);
         }
+        lastAsked = id;
+        lastAnswer = known;
         return known;
     }
 

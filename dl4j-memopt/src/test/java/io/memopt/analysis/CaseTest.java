@@ -93,13 +93,13 @@ class CaseTest {
 
     @Test
     void p9_iteratorsAreDropped_shutdownReturnsTheirBuffers() throws Exception {
-        TraceAnalysis before = analyze(CaseTraces.prefetchers(file("before"), 6, false));
+        TraceAnalysis before = analyze(CaseTraces.prefetchers(file("before"), 3, false));
         Advice advice = advice(before, Advice.Kind.SHUT_DOWN_PREFETCHER);
 
         assertThat(advice.savedBytes()).isPositive();
         assertThat(advice.action()).contains("shutdown()");
 
-        TraceAnalysis after = analyze(CaseTraces.prefetchers(file("after"), 6, true));
+        TraceAnalysis after = analyze(CaseTraces.prefetchers(file("after"), 3, true));
 
         assertThat(after.peakBytes(Measure.RESERVED, MemorySpace.HOST))
                 .isCloseTo(advice.peakAfter(), tenth(advice.peakAfter()));

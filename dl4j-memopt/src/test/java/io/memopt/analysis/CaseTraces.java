@@ -5,6 +5,7 @@ package io.memopt.analysis;
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.report.MemorySummary;
 import io.memopt.testing.Networks;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -16,7 +17,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.deeplearning4j.datasets.iterator.utilty.ListDataSetIterator;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
@@ -105,6 +108,12 @@ final class CaseTraces {
      */
     static Path sequences(Path file, MultiLayerNetwork network, Map<String, Long> sizes) throws Exception {
         Random random = new Random(1);
+        // Kept to the end, so that when the collector runs has no say in the peak.
+        List<DataSet> data = new ArrayList<>();
+        for (int i = 0; i < 40; i++) {
+            int steps = 10 + random.nextInt(91);
+            data.add(new DataSet(Nd4j.rand(16, 8, steps), Nd4j.rand(16, 2, steps)));
+        }
         return record(file, network, () -> {
             sizes.forEach((name, bytes) -> Nd4j.getWorkspaceManager()
                     .createNewWorkspace(
@@ -116,10 +125,7 @@ final class CaseTraces {
                                     .policyReset(ResetPolicy.BLOCK_LEFT)
                                     .build(),
                             name));
-            for (int i = 0; i < 40; i++) {
-                int steps = 10 + random.nextInt(91);
-                network.fit(new DataSet(Nd4j.rand(16, 8, steps), Nd4j.rand(16, 2, steps)));
-            }
+            data.forEach(network::fit);
         });
     }
 
@@ -154,25 +160,45 @@ final class CaseTraces {
     /** P9: iterators that are read once and dropped, or shut down. */
     static Path prefetchers(Path file, int iterators, boolean shutdown) throws Exception {
         MultiLayerNetwork network = mlp(200, 16, 4);
+        DataSet half = new DataSet(Nd4j.rand(500, 200), Nd4j.rand(500, 4));
         List<AsyncDataSetIterator> kept = new ArrayList<>();
-        try {
-            return record(file, network, () -> {
-                for (int i = 0; i < iterators; i++) {
-                    List<DataSet> data = Collections.nCopies(40, new DataSet(Nd4j.rand(100, 200), Nd4j.rand(100, 4)));
-                    AsyncDataSetIterator iterator =
-                            new AsyncDataSetIterator(new ExistingDataSetIterator(data), 8, true);
-                    if (iterator.hasNext()) {
-                        network.fit(iterator.next());
-                    }
-                    if (shutdown) {
-                        iterator.shutdown();
-                    } else {
-                        kept.add(iterator);
-                    }
+        try (MemOpt memopt =
+                MemOpt.attach(network, MemOptConfig.builder().trace(file).build())) {
+            for (int i = 0; i < iterators; i++) {
+                // Each batch is made when it is asked for, of two halves that are merged: it lies in the ring buffer.
+                AsyncDataSetIterator iterator =
+                        new AsyncDataSetIterator(new ListDataSetIterator<>(Collections.nCopies(100, half), 2), 8, true);
+                long before = rings(memopt);
+                if (iterator.hasNext()) {
+                    network.fit(iterator.next());
                 }
-            });
+                until(() -> rings(memopt) > before);
+                if (shutdown) {
+                    iterator.shutdown();
+                    until(() -> rings(memopt) == 0);
+                } else {
+                    kept.add(iterator);
+                }
+            }
         } finally {
             kept.forEach(AsyncDataSetIterator::shutdown);
+            MemoryHooks.uninstall();
+        }
+        return file;
+    }
+
+    private static long rings(MemOpt memopt) {
+        return memopt.summary().workspaces().stream()
+                .filter(row -> row.name().startsWith("ADSI"))
+                .mapToLong(MemorySummary.WorkspaceRow::reservedBytes)
+                .sum();
+    }
+
+    private static void until(BooleanSupplier condition) {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (!condition.getAsBoolean() && System.nanoTime() < end) {
+            System.gc();
+            Thread.onSpinWait();
         }
     }
 

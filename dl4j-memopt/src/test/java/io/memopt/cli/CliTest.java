@@ -64,7 +64,8 @@ class CliTest {
         JsonObject peak = json.getAsJsonArray("peaks").get(0).getAsJsonObject();
         assertThat(peak.get("bytes").getAsLong()).isEqualTo(analysis.peakBytes(Measure.RESERVED, MemorySpace.HOST));
         assertThat(json.getAsJsonArray("iterations")).hasSameSizeAs(analysis.iterations());
-        assertThat(json.getAsJsonObject("facts").get("events").getAsLong()).isEqualTo(analysis.facts().events());
+        assertThat(json.getAsJsonObject("facts").get("events").getAsLong())
+                .isEqualTo(analysis.facts().events());
     }
 
     @Test

@@ -42,7 +42,8 @@ final class Frames {
 
     static List<Map<String, Object>> of(Owner owner) {
         List<Map<String, Object>> frames = new ArrayList<>();
-        if (!owner.isAttributed() || (owner.network().equals(BEFORE) && owner.layer().isEmpty())) {
+        if (!owner.isAttributed()
+                || (owner.network().equals(BEFORE) && owner.layer().isEmpty())) {
             return frames;
         }
         boolean python = owner.phase() == Phase.NONE && owner.layer().contains("@");
