@@ -83,10 +83,15 @@ class PrefetcherCasesTest {
         AsyncDataSetIterator iterator = new AsyncDataSetIterator(batches(depth + 10, 500, 1000), depth, true);
 
         iterator.next();
-        until(() -> adsi(memopt.summary()) > 0);
+        until(() -> !memopt.summary().prefetchers().isEmpty());
         long held = adsi(memopt.summary());
 
         assertThat(held).isCloseTo(Prefetchers.expectedBytes(depth, 2 * 500 * 1000 * 4), Percentage.withPercentage(10));
+        assertThat(memopt.summary().prefetchers()).singleElement().satisfies(row -> {
+            assertThat(row.depth()).isEqualTo(depth);
+            assertThat(row.reservedBytes()).isEqualTo(held);
+            assertThat(held).isCloseTo(row.expectedBytes(), Percentage.withPercentage(10));
+        });
         iterator.shutdown();
         until(() -> adsi(memopt.summary()) == 0);
         assertThat(adsi(memopt.summary())).isZero();

@@ -26,6 +26,7 @@ import java.util.TreeMap;
  * @param layers what each layer had in use at most, largest first
  * @param workspaces by name, all threads together, largest first
  * @param threads workspace memory by thread, largest first
+ * @param prefetchers ring buffers of iterators that prefetch
  * @param garbage detached arrays that only {@code close()} or the Java garbage collector will free, largest first
  * @param operations native temporaries of operations, largest first; empty unless that diagnostic is on
  * @param attributedShare share of all allocated bytes that carry an owner, layer or category
@@ -48,6 +49,7 @@ public record MemorySummary(
         List<LayerRow> layers,
         List<WorkspaceRow> workspaces,
         List<ThreadRow> threads,
+        List<PrefetchRow> prefetchers,
         List<GarbageRow> garbage,
         List<OperationRow> operations,
         double attributedShare,
@@ -64,6 +66,7 @@ public record MemorySummary(
         layers = List.copyOf(layers);
         workspaces = List.copyOf(workspaces);
         threads = List.copyOf(threads);
+        prefetchers = List.copyOf(prefetchers);
         garbage = List.copyOf(garbage);
         operations = List.copyOf(operations);
         notes = List.copyOf(notes);
@@ -139,6 +142,7 @@ public record MemorySummary(
                 List.of(),
                 List.of(),
                 List.of(),
+                List.of(),
                 1,
                 OptionalLong.empty(),
                 OptionalLong.empty(),
@@ -147,6 +151,16 @@ public record MemorySummary(
                 List.of("Nothing was observed: see the warning that was logged at attach,"
                         + " MemOptConfig.enabled, or the system property memopt.enabled."));
     }
+
+    /**
+     * The ring buffer of one prefetching iterator.
+     *
+     * @param depth batches that it keeps ready
+     * @param batchBytes largest batch so far
+     * @param expectedBytes what it needs: (depth + 3) x batch x 1.3, see {@link Prefetchers#expectedBytes}
+     * @param reservedBytes what it holds now; less until it has seen its first batches
+     */
+    public record PrefetchRow(String name, int depth, long batchBytes, long expectedBytes, long reservedBytes) {}
 
     /** Largest growth of the resident size during one call of an operation. */
     public record OperationRow(String operation, long calls, long peakBytes) {}

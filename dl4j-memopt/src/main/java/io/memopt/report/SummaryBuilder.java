@@ -75,6 +75,7 @@ public final class SummaryBuilder {
                 layers(usage),
                 workspaces,
                 threads,
+                prefetchers(),
                 garbage,
                 operations,
                 attributedShare(usage),
@@ -183,6 +184,19 @@ public final class SummaryBuilder {
         rows.sort(Comparator.comparingLong(MemorySummary.ThreadRow::workspaceBytes)
                 .reversed());
         return rows;
+    }
+
+    private List<MemorySummary.PrefetchRow> prefetchers() {
+        return ledger.accounts().stream()
+                .filter(account -> account.prefetchDepth() > 0 && account.maxCycleBytes() > 0)
+                .filter(account -> reserved(account) > 0)
+                .map(account -> new MemorySummary.PrefetchRow(
+                        account.name(),
+                        account.prefetchDepth(),
+                        account.maxCycleBytes(),
+                        Prefetchers.expectedBytes(account.prefetchDepth(), account.maxCycleBytes()),
+                        reserved(account)))
+                .toList();
     }
 
     private static long reserved(WorkspaceAccount account) {

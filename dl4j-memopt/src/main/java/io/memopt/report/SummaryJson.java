@@ -51,6 +51,7 @@ final class SummaryJson {
         json.add("layers", array(summary.layers()));
         json.add("workspaces", array(summary.workspaces()));
         json.add("threads", array(summary.threads()));
+        json.add("prefetchers", array(summary.prefetchers()));
         json.add("garbage", array(summary.garbage()));
         json.add("operations", array(summary.operations()));
         json.add("notes", array(summary.notes()));

@@ -24,6 +24,7 @@ final class SummaryText {
 
     /** Runs that never held this much are told in KiB. */
     private static final long SMALL_BELOW = 8 * MIB;
+
     private static final Pattern CONTROL = Pattern.compile("\\p{Cntrl}");
 
     private final StringBuilder out = new StringBuilder(4096);
@@ -49,6 +50,7 @@ final class SummaryText {
         layers();
         workspaces();
         threads();
+        prefetchers();
         garbage();
         operations();
         notes();
@@ -115,7 +117,8 @@ final class SummaryText {
                 "Largest layers (most in use during one phase)",
                 summary.layers(),
                 TOP_LAYERS,
-                row -> format("%-34s %-12s %s %s", cut(row.layer(), 34), name(row.phase()), mib(row.peakBytes()), unitName));
+                row -> format(
+                        "%-34s %-12s %s %s", cut(row.layer(), 34), name(row.phase()), mib(row.peakBytes()), unitName));
     }
 
     private void workspaces() {
@@ -154,6 +157,20 @@ final class SummaryText {
                         row.alive() ? "" : "   (ended)"));
     }
 
+    private void prefetchers() {
+        table(
+                "Prefetching iterators (need = (depth + 3) x batch x 1.3)",
+                summary.prefetchers(),
+                TOP_ROWS,
+                row -> format(
+                        "%-34s depth %d, batch %s, needs %s, holds %s",
+                        cut(row.name(), 34),
+                        row.depth(),
+                        ByteSize.scaled(row.batchBytes()),
+                        ByteSize.scaled(row.expectedBytes()),
+                        ByteSize.scaled(row.reservedBytes())));
+    }
+
     private void garbage() {
         table(
                 "Detached arrays that only close() or the Java garbage collector frees",
@@ -178,7 +195,11 @@ final class SummaryText {
                 "Native memory of operations (growth of the resident size during one call)",
                 summary.operations(),
                 TOP_ROWS,
-                row -> format("%-34s %s " + unitName + "   %d calls", cut(row.operation(), 34), mib(row.peakBytes()), row.calls()));
+                row -> format(
+                        "%-34s %s " + unitName + "   %d calls",
+                        cut(row.operation(), 34),
+                        mib(row.peakBytes()),
+                        row.calls()));
     }
 
     private void notes() {

@@ -39,8 +39,11 @@ final class ScopeRecorder {
         this.ledger = recording.ledger();
         this.observers = recording.observers();
         this.arraySpace = arraySpace;
-        this.account =
-                ledger.openAccount(CategoryRules.stableName(workspace.getId()), Thread.currentThread(), circular);
+        this.account = ledger.openAccount(
+                CategoryRules.stableName(workspace.getId()),
+                Thread.currentThread(),
+                circular,
+                depth(workspace, circular));
         CLEANER.register(workspace, closing(ledger, account));
     }
 
@@ -109,6 +112,12 @@ final class ScopeRecorder {
     /** Holds no reference to the workspace: it runs once that is gone. */
     private static Runnable closing(MemoryLedger ledger, WorkspaceAccount account) {
         return () -> ledger.closeAccount(account);
+    }
+
+    /** AsyncDataSetIterator asks for room for its queue and two batches more. */
+    private static int depth(Nd4jWorkspace workspace, boolean circular) {
+        double limit = workspace.getWorkspaceConfiguration().getOverallocationLimit();
+        return circular ? (int) Math.max(0, limit - 2) : 0;
     }
 
     private static long alignment() {

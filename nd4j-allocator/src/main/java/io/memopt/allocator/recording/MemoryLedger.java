@@ -122,9 +122,21 @@ public final class MemoryLedger {
 
     /** Opens the books of a workspace instance that {@code thread} created. */
     public WorkspaceAccount openAccount(String name, Thread thread, boolean circular) {
+        return openAccount(name, thread, circular, 0);
+    }
+
+    /** As {@link #openAccount(String, Thread, boolean)} for the ring buffer of an iterator that prefetches. */
+    public WorkspaceAccount openAccount(String name, Thread thread, boolean circular, int prefetchDepth) {
         int id = workspaces.add(name, thread, circular);
         WorkspaceAccount account = new WorkspaceAccount(
-                id, name, thread, circular, new OwnerCache(owners, name, rule), flowsOf(name), System.nanoTime());
+                id,
+                name,
+                thread,
+                circular,
+                prefetchDepth,
+                new OwnerCache(owners, name, rule),
+                flowsOf(name),
+                System.nanoTime());
         accounts.put(id, account);
         return account;
     }
@@ -161,7 +173,17 @@ public final class MemoryLedger {
         String site = kind == AllocationKind.DETACHED ? sites.siteFor(owner, requested) : null;
         long now = System.nanoTime();
         LiveAllocation allocation = new LiveAllocation(
-                kind, space, address, requested, rounded, elementBytes, owner, now, context.iteration(owners), account, site);
+                kind,
+                space,
+                address,
+                requested,
+                rounded,
+                elementBytes,
+                owner,
+                now,
+                context.iteration(owners),
+                account,
+                site);
         LiveAllocation stale = live.put(key, allocation);
         if (stale != null) {
             end(stale, now);

@@ -22,6 +22,7 @@ public final class WorkspaceAccount {
     private final long threadId;
     private final String threadName;
     private final boolean circular;
+    private final int prefetchDepth;
     private final OwnerCache owners;
     private final WorkspaceFlows flows;
 
@@ -44,12 +45,20 @@ public final class WorkspaceAccount {
     private final AtomicLong blockAllocations = new AtomicLong();
 
     WorkspaceAccount(
-            int id, String name, Thread thread, boolean circular, OwnerCache owners, WorkspaceFlows flows, long now) {
+            int id,
+            String name,
+            Thread thread,
+            boolean circular,
+            int prefetchDepth,
+            OwnerCache owners,
+            WorkspaceFlows flows,
+            long now) {
         this.id = id;
         this.name = name;
         this.threadId = thread.getId();
         this.threadName = thread.getName();
         this.circular = circular;
+        this.prefetchDepth = prefetchDepth;
         this.owners = owners;
         this.flows = flows;
         this.lastEnteredNanos = now;
@@ -76,6 +85,11 @@ public final class WorkspaceAccount {
     /** True for the ring buffers behind prefetching iterators. */
     public boolean circular() {
         return circular;
+    }
+
+    /** Batches that a prefetching iterator keeps ready, 0 when this is no such workspace. */
+    public int prefetchDepth() {
+        return prefetchDepth;
     }
 
     /** Size of the block, 0 while none is held. */
@@ -140,7 +154,17 @@ public final class WorkspaceAccount {
         lastEnteredNanos = now;
         long next = generation + 1;
         generation = next;
-        cycleTotalBytes = 0;
+        endCycle(arrayBytes);
+    }
+
+    /** A ring buffer is not emptied between cycles, so entering its next scope ends the cycle before. */
+    private void endCycle(long filledBytes) {
+        if (cycleTotalBytes > 0) {
+            lastCycleBytes = cycleTotalBytes;
+            lastCycleFilledBytes = filledBytes;
+            maxCycleBytes = Math.max(maxCycleBytes, cycleTotalBytes);
+            cycleTotalBytes = 0;
+        }
     }
 
     /** Books an array; the caller adds the same bytes to the ledger's totals. */
@@ -179,12 +203,7 @@ public final class WorkspaceAccount {
         long sum = arrayBytes;
         cycleSize = 0;
         arrayBytes = 0;
-        if (cycleTotalBytes > 0) {
-            lastCycleBytes = cycleTotalBytes;
-            lastCycleFilledBytes = sum;
-            maxCycleBytes = Math.max(maxCycleBytes, cycleTotalBytes);
-            cycleTotalBytes = 0;
-        }
+        endCycle(sum);
         return sum;
     }
 
