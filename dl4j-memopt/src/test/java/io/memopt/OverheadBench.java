@@ -27,7 +27,7 @@ import org.nd4j.linalg.dataset.DataSet;
  */
 @Tag("bench")
 class OverheadBench {
-    private static final int ROUNDS = Integer.getInteger("memopt.bench.rounds", 21);
+    private static final int ROUNDS = Integer.getInteger("bench.rounds", 21);
     private static final int WARM = 12;
     private static final int TIMED = 15;
 
