@@ -162,7 +162,7 @@ final class ThreadRun {
         for (TrainingObserver observer : observers) {
             observer.iterationEnded(of.name(), iteration, epoch, nanos);
         }
-        of.classifyFlatArrays();
+        of.classifyAfterIteration();
     }
 
     /** An epoch begins or ends: without workspaces the best sign of when forward passes may happen. */

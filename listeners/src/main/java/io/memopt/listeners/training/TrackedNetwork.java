@@ -35,6 +35,11 @@ final class TrackedNetwork {
     /** A ComputationGraph has no getter for its labels. */
     private static final @Nullable Field GRAPH_LABELS = graphLabels();
 
+    /** The updater makes its state in the first iteration. */
+    private static final int ALWAYS = 4;
+
+    private static final int EVERY = 16;
+
     private final String name;
     private final Recording recording;
     private final WeakReference<Model> model;
@@ -44,6 +49,7 @@ final class TrackedNetwork {
     private final Map<Phase, int[]> layerOwners = new EnumMap<>(Phase.class);
     private final ConfigurationIdentity configurations;
     private final long[] flatKeys = new long[3];
+    private long iterations;
 
     TrackedNetwork(String name, Model model, Recording recording) {
         this.name = name;
@@ -98,6 +104,14 @@ final class TrackedNetwork {
     /** Owner of what belongs to {@code phase} but to no single layer. */
     int ownerOf(Phase phase) {
         return phaseOwners.getOrDefault(phase, OwnerTable.UNKNOWN);
+    }
+
+    /** As {@link #classifyFlatArrays}, but of later iterations only every {@value #EVERY}th: flat arrays rarely move. */
+    void classifyAfterIteration() {
+        if (iterations < ALWAYS || iterations % EVERY == 0) {
+            classifyFlatArrays();
+        }
+        iterations++;
     }
 
     /** Tells the ledger which allocations are parameters, gradients and updater state. Cheap when nothing moved. */

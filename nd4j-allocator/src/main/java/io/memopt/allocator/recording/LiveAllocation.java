@@ -4,11 +4,18 @@ package io.memopt.allocator.recording;
 
 import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.MemorySpace;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /** A live allocation that holds memory of its own. Identity matters: the ledger removes exactly this object. */
 public final class LiveAllocation {
+    /** Updaters instead of two objects: a small network makes a hundred of these in each iteration. */
+    private static final AtomicIntegerFieldUpdater<LiveAllocation> VIEWS =
+            AtomicIntegerFieldUpdater.newUpdater(LiveAllocation.class, "views");
+
+    private static final AtomicIntegerFieldUpdater<LiveAllocation> OWNER =
+            AtomicIntegerFieldUpdater.newUpdater(LiveAllocation.class, "owner");
+
     private final AllocationKind kind;
     private final MemorySpace space;
     private final long address;
@@ -19,9 +26,9 @@ public final class LiveAllocation {
     private final long iteration;
     private final @Nullable WorkspaceAccount account;
     private final @Nullable String site;
-    private final AtomicInteger views = new AtomicInteger();
+    private volatile int views;
     /** Owner number, or its complement once the allocation ended. */
-    private final AtomicInteger owner;
+    private volatile int owner;
 
     LiveAllocation(
             AllocationKind kind,
@@ -41,7 +48,7 @@ public final class LiveAllocation {
         this.requestedBytes = requestedBytes;
         this.roundedBytes = roundedBytes;
         this.elementBytes = elementBytes;
-        this.owner = new AtomicInteger(owner);
+        this.owner = owner;
         this.timeNanos = timeNanos;
         this.iteration = iteration;
         this.account = account;
@@ -87,7 +94,7 @@ public final class LiveAllocation {
 
     /** Number in the owner table; changes when the ledger learns better. */
     public int owner() {
-        int value = owner.get();
+        int value = owner;
         return value < 0 ? ~value : value;
     }
 
@@ -103,28 +110,28 @@ public final class LiveAllocation {
 
     /** Views of these bytes that Java still holds; a view keeps the whole allocation alive. */
     public int views() {
-        return views.get();
+        return views;
     }
 
     void viewCreated() {
-        views.incrementAndGet();
+        VIEWS.incrementAndGet(this);
     }
 
     void viewDeleted() {
-        views.decrementAndGet();
+        VIEWS.decrementAndGet(this);
     }
 
     /** Hands the bytes to another owner; false when {@code before} no longer has them or they ended. */
     boolean move(int before, int after) {
-        return owner.compareAndSet(before, after);
+        return OWNER.compareAndSet(this, before, after);
     }
 
     /** Ends the allocation and returns its last owner: from then on {@link #move} fails. */
     int end() {
-        return ~owner.updateAndGet(value -> value < 0 ? value : ~value);
+        return ~OWNER.updateAndGet(this, value -> value < 0 ? value : ~value);
     }
 
     boolean ended() {
-        return owner.get() < 0;
+        return owner < 0;
     }
 }
