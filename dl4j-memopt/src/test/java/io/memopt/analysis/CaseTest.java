@@ -14,10 +14,12 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.assertj.core.data.Offset;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Advice on what users met: followed, it has the effect that was predicted. */
+/** Advice on what users met: followed, it has the effect that was predicted. Takes a minute, hence the tag. */
+@Tag("soak")
 class CaseTest {
     @TempDir
     Path folder;

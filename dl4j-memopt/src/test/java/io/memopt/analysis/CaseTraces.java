@@ -7,6 +7,7 @@ import io.memopt.MemOptConfig;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.report.MemorySummary;
 import io.memopt.testing.Networks;
+import java.lang.ref.Reference;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -87,18 +88,24 @@ final class CaseTraces {
                 .policyLearning(LearningPolicy.FIRST_LOOP)
                 .policyAllocation(AllocationPolicy.STRICT)
                 .build();
-        return record(file, network, () -> {
-            for (int i = 0; i < calls; i++) {
-                if (block == 0) {
-                    network.output(input);
-                } else {
-                    try (MemoryWorkspace results =
-                            Nd4j.getWorkspaceManager().getAndActivateWorkspace(configuration, "RESULTS")) {
-                        network.output(input, false, results);
+        // Dropped results pile up until the collector runs; kept ones do whenever it runs.
+        List<INDArray> kept = new ArrayList<>();
+        try {
+            return record(file, network, () -> {
+                for (int i = 0; i < calls; i++) {
+                    if (block == 0) {
+                        kept.add(network.output(input));
+                    } else {
+                        try (MemoryWorkspace results =
+                                Nd4j.getWorkspaceManager().getAndActivateWorkspace(configuration, "RESULTS")) {
+                            network.output(input, false, results);
+                        }
                     }
                 }
-            }
-        });
+            });
+        } finally {
+            Reference.reachabilityFence(kept);
+        }
     }
 
     /**
