@@ -125,13 +125,13 @@ final class Adviser {
                 Advice.Kind.CLOSE_DETACHED,
                 "Layers detach arrays while training (e.g. BatchNormalization in 1.0.0-M2.1) that wait for the Java"
                         + " garbage collector.",
-                "MemOpt.attach(net, ...) with release after backward once it is available; until then"
-                        + " Nd4j.getMemoryManager().invokeGc() every few iterations, or a smaller -Xmx so that collections"
-                        + " come sooner",
+                "net.addListeners(new BaseTrainingListener() { @Override public void iterationDone(Model model, int"
+                        + " iteration, int epoch) { Nd4j.getMemoryManager().invokeGc(); } });",
                 closed,
                 peak,
                 end,
-                "unknown",
+                "a full Java garbage collection for each iteration; every n-th iteration lets n times one iteration's"
+                        + " arrays wait, and a smaller -Xmx makes collections come sooner without any code",
                 "Computed as if each such array ended with the iteration that made it.");
     }
 
