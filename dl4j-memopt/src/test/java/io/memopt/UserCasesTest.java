@@ -168,6 +168,22 @@ class UserCasesTest {
                 .isCloseTo((long) predicted, Percentage.withPercentage(10));
     }
 
+    /** Case P12, at the start: the cap exceeds -Xmx, but not -Xmx and the network. */
+    @Test
+    void physicalCap_belowHeapAndNetwork_isToldAtAttach() throws Exception {
+        ChildJvm.Result child = ChildJvm.of(AttachOnly.class)
+                .options("-Xmx1g", "-XX:+UseG1GC", "-Dorg.bytedeco.javacpp.maxphysicalbytes=1056m")
+                .run()
+                .ok();
+
+        assertThat(child.number("heapBytes")).isEqualTo(1024 * MIB);
+        assertThat(child.number("heldBytes")).isGreaterThan(32 * MIB);
+        assertThat(child.err())
+                .contains("JavaCPP's physical cap 1.03 GiB (1107296256 B) does not exceed -Xmx 1.00 GiB (1073741824 B) +"
+                        + " known off-heap memory ")
+                .contains("Raise it: -Dorg.bytedeco.javacpp.maxphysicalbytes=");
+    }
+
     private static void print(String key, Object value) {
         System.out.println(key + "=" + String.valueOf(value).replace('\n', ' '));
     }
@@ -500,6 +516,17 @@ class UserCasesTest {
             print("totalBytesCounterMiB", Pointer.totalBytes() / MIB);
             print("failure", failure);
             System.out.println("explanation=" + explanation);
+        }
+    }
+
+    /** A network with 46 MB of parameters and more, attached and no more. */
+    static final class AttachOnly {
+        private AttachOnly() {}
+
+        public static void main(String[] args) {
+            MemOpt.attach(Networks.mlp(64, 128, 90000));
+            print("heapBytes", Runtime.getRuntime().maxMemory());
+            print("heldBytes", ledger().reservedBytes(MemorySpace.HOST));
         }
     }
 }

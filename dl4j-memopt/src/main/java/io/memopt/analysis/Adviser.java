@@ -43,6 +43,7 @@ final class Adviser {
     private final Map<Integer, Long> shortened = new HashMap<>();
     private final Set<Long> goneThreads = new HashSet<>();
     private final List<Long> ownerThreads = new ArrayList<>();
+    private long ownerThreadBytes;
 
     private final Scenario.@Nullable InitialSize initialSize;
     private final Scenario.@Nullable ResultsInWorkspace results;
@@ -181,9 +182,10 @@ final class Adviser {
         add(
                 advice,
                 Advice.Kind.FEWER_THREADS,
-                all + " threads have workspaces of their own, at most " + kept
-                        + " of them had arrays in them at the same time. Workspaces belong to threads: bytes = threads x"
-                        + " size.",
+                all + " threads have workspaces of their own, about " + ByteSize.scaled(ownerThreadBytes / all)
+                        + " each, and at most " + kept + " of them had arrays in them at the same time. Workspaces belong"
+                        + " to threads: " + all + " x " + ByteSize.scaled(ownerThreadBytes / all) + " = "
+                        + ByteSize.scaled(ownerThreadBytes) + ".",
                 "Executors.newFixedThreadPool(" + kept + ") for the threads that call the network, or"
                         + " Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread() when a thread is done",
                 fewerThreads,
@@ -303,6 +305,9 @@ final class Adviser {
             }
         }
         ownerThreads.addAll(bytesByThread.keySet());
+        ownerThreadBytes = bytesByThread.values().stream()
+                .mapToLong(Long::longValue)
+                .sum();
         ownerThreads.sort(Comparator.comparing((Long id) -> -bytesByThread.getOrDefault(id, 0L))
                 .thenComparing(Comparator.naturalOrder()));
         int needed = Math.max(1, first.maxActiveThreads);

@@ -137,10 +137,11 @@ public final class MemoryAssert {
      * @throws java.io.UncheckedIOException if the file cannot be read or written
      */
     public MemoryAssert regressesNoMoreThan(String share, Path baseline) {
+        Objects.requireNonNull(baseline, "baseline");
         double allowed = Amounts.share(share);
         Baseline now = Baseline.of(run);
         if (Baseline.isUpdating()) {
-            now.write(Objects.requireNonNull(baseline, "baseline"));
+            now.write(baseline);
             return this;
         }
         List<String> worse = now.worseThan(Baseline.read(baseline), allowed, baseline);

@@ -82,17 +82,24 @@ final class MemoryRun {
                 .withProperty("backend", Nd4jFacts.backend());
         try (TraceWriter writer = new TraceWriter(file, ledger.owners(), ledger.workspaces(), options)) {
             ledger.addSink(writer);
-            long begin = System.nanoTime();
-            for (int i = 0; i < iterations; i++) {
-                if (i == warmup) {
-                    afterWarmup = HeldMemory.after(ledger, begin);
-                }
-                prepare.run();
-                steps.run(i, step);
+            try {
+                iterate(ledger, prepare, step);
+            } finally {
+                ledger.removeSink(writer);
             }
-            atEnd = HeldMemory.after(ledger, begin);
-            ledger.removeSink(writer);
         }
+    }
+
+    private void iterate(MemoryLedger ledger, Runnable prepare, Runnable step) {
+        long begin = System.nanoTime();
+        for (int i = 0; i < iterations; i++) {
+            if (i == warmup) {
+                afterWarmup = HeldMemory.after(ledger, begin);
+            }
+            prepare.run();
+            steps.run(i, step);
+        }
+        atEnd = HeldMemory.after(ledger, begin);
     }
 
     private RunRecord read(ObservedNetwork observed, Path file) throws IOException {

@@ -3,6 +3,7 @@
 package io.memopt.verify;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 
@@ -26,12 +27,8 @@ final class Steps {
 
     /** The iteration from 0 that ends at {@code nanos} or next; the last one for later moments. */
     int at(long nanos) {
-        for (int i = 0; i < ends.length; i++) {
-            if (nanos - ends[i] <= 0) {
-                return i;
-            }
-        }
-        return ends.length - 1;
+        int found = Arrays.binarySearch(ends, nanos);
+        return Math.min(found < 0 ? -found - 1 : found, ends.length - 1);
     }
 
     /** Allocations made inside an iteration after the warm-up, largest first. */
