@@ -179,8 +179,9 @@ class UserCasesTest {
         assertThat(child.number("heapBytes")).isEqualTo(1024 * MIB);
         assertThat(child.number("heldBytes")).isGreaterThan(32 * MIB);
         assertThat(child.err())
-                .contains("JavaCPP's physical cap 1.03 GiB (1107296256 B) does not exceed -Xmx 1.00 GiB (1073741824 B) +"
-                        + " known off-heap memory ")
+                .contains(
+                        "JavaCPP's physical cap 1.03 GiB (1107296256 B) does not exceed -Xmx 1.00 GiB (1073741824 B) +"
+                                + " known off-heap memory ")
                 .contains("Raise it: -Dorg.bytedeco.javacpp.maxphysicalbytes=");
     }
 

@@ -183,7 +183,8 @@ final class Adviser {
                 advice,
                 Advice.Kind.FEWER_THREADS,
                 all + " threads have workspaces of their own, about " + ByteSize.scaled(ownerThreadBytes / all)
-                        + " each, and at most " + kept + " of them had arrays in them at the same time. Workspaces belong"
+                        + " each, and at most " + kept
+                        + " of them had arrays in them at the same time. Workspaces belong"
                         + " to threads: " + all + " x " + ByteSize.scaled(ownerThreadBytes / all) + " = "
                         + ByteSize.scaled(ownerThreadBytes) + ".",
                 "Executors.newFixedThreadPool(" + kept + ") for the threads that call the network, or"
@@ -305,9 +306,8 @@ final class Adviser {
             }
         }
         ownerThreads.addAll(bytesByThread.keySet());
-        ownerThreadBytes = bytesByThread.values().stream()
-                .mapToLong(Long::longValue)
-                .sum();
+        ownerThreadBytes =
+                bytesByThread.values().stream().mapToLong(Long::longValue).sum();
         ownerThreads.sort(Comparator.comparing((Long id) -> -bytesByThread.getOrDefault(id, 0L))
                 .thenComparing(Comparator.naturalOrder()));
         int needed = Math.max(1, first.maxActiveThreads);

@@ -122,5 +122,7 @@ final class Baseline {
 
     /** The file; Gson fills in null for what is missing. */
     private record Content(
-            @Nullable String format, @Nullable Map<String, String> run, @Nullable Map<String, Long> figures) {}
+            @Nullable String format,
+            @Nullable Map<String, String> run,
+            @Nullable Map<String, Long> figures) {}
 }

@@ -64,9 +64,9 @@ final class Steps {
         return peak;
     }
 
+    /** Whether the collector came by in the middle of an iteration must not matter either. */
     private long end(Span span) {
         long stepEnd = ends[at(span.startNanos)];
-        boolean early = span.isGarbage() && span.startNanos - stepEnd <= 0;
-        return early ? Math.min(span.endNanos, stepEnd) : span.endNanos;
+        return span.isGarbage() && span.startNanos - stepEnd <= 0 ? stepEnd : span.endNanos;
     }
 }

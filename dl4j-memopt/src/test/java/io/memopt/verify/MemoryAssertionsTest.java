@@ -60,7 +60,7 @@ class MemoryAssertionsTest {
 
         assertThat(memory.figures().peakBytes()).isGreaterThan(3L * network.numParams() * 4);
         assertThat(memory.figures().promptPeakBytes())
-                .isLessThanOrEqualTo(memory.figures().peakBytes());
+                .isBetween(3L * network.numParams() * 4, memory.figures().peakBytes() + 1024);
         assertThat(memory.figures().measured()).isEqualTo(ITERATIONS - 3);
     }
 
@@ -244,7 +244,8 @@ class MemoryAssertionsTest {
 
         assertThat(failureOf(() -> longer.regressesNoMoreThan("5 %", baseline)))
                 .contains("was written by another kind of run", "iterations=5", "iterations=6");
-        for (String content : List.of("", "{}", "[1]", "{\"format\": \"memopt-baseline-1\"}", "{\"figures\": 1}", "no json")) {
+        for (String content :
+                List.of("", "{}", "[1]", "{\"format\": \"memopt-baseline-1\"}", "{\"figures\": 1}", "no json")) {
             Files.writeString(baseline, content);
             assertThat(failureOf(() -> memory.regressesNoMoreThan("5 %", baseline)))
                     .contains("is no baseline of format memopt-baseline-1", "-Dmemopt.updateBaselines=true");
