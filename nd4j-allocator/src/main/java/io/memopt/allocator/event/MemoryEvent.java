@@ -159,10 +159,35 @@ public sealed interface MemoryEvent {
     }
 
     /**
+     * When the live array at {@code address} was last used, told just before the event that ends it, or at the end of the
+     * recording. Only where uses are recorded.
+     *
+     * @param idleNanos time since that use, or since the allocation when no use was seen
+     * @param span 0 when no use was seen, else 1 plus the arrays that its thread placed in workspaces (ring buffers apart)
+     *     after this one and before its last use; for detached arrays only whether it is 0 has a meaning
+     */
+    record LastUse(
+            long timeNanos,
+            long thread,
+            int owner,
+            int workspace,
+            AllocationKind allocation,
+            MemorySpace space,
+            long address,
+            long idleNanos,
+            long span)
+            implements MemoryEvent {
+        @Override
+        public EventKind kind() {
+            return EventKind.LAST_USE;
+        }
+    }
+
+    /**
      * The readable form of the primitives that an {@link EventSink} receives. The mapping of {@code bytes} and
      * {@code extra}: Allocate (requested, rounded); Free (rounded, age); Transfer (bytes, duration); ScopeEnter
      * (reserved, generation); ScopeRelease (arrays, reserved); Iteration (iteration, epoch); Reclassify (rounded,
-     * previous owner); AllocationFailure (requested, -); GarbageCollection (duration, 1 when forced).
+     * previous owner); AllocationFailure (requested, -); GarbageCollection (duration, 1 when forced); LastUse (idle, span).
      *
      * @throws IllegalArgumentException if {@code code} is not valid
      */
@@ -212,6 +237,17 @@ public sealed interface MemoryEvent {
             case ALLOCATION_FAILURE ->
                 new AllocationFailure(timeNanos, thread, owner, workspace, EventCode.space(code), bytes);
             case GARBAGE_COLLECTION -> new GarbageCollection(timeNanos, thread, owner, extra != 0, bytes);
+            case LAST_USE ->
+                new LastUse(
+                        timeNanos,
+                        thread,
+                        owner,
+                        workspace,
+                        EventCode.allocation(code),
+                        EventCode.space(code),
+                        address,
+                        bytes,
+                        extra);
         };
     }
 }

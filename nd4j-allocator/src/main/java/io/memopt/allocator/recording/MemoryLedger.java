@@ -7,6 +7,7 @@ import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventKind;
 import io.memopt.allocator.event.EventSink;
+import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.OwnerTable;
@@ -317,6 +318,30 @@ public final class MemoryLedger {
                 0,
                 account.reservedBytes(space),
                 account.generation());
+    }
+
+    /** Number of the owner for which the calling thread allocates in {@code account} now. */
+    public int currentOwner(WorkspaceAccount account) {
+        return account.ownerFor(ThreadContext.current().owner(owners));
+    }
+
+    /**
+     * The array at {@code address} ends, or the recording does; see {@link MemoryEvent.LastUse} for the figures.
+     *
+     * @param lastUseNanos {@link System#nanoTime()} of its last use
+     * @param span as in {@link MemoryEvent.LastUse#span()}
+     */
+    public void lastUsed(
+            int owner,
+            @Nullable WorkspaceAccount account,
+            AllocationKind kind,
+            MemorySpace space,
+            long address,
+            long lastUseNanos,
+            long span) {
+        long now = System.nanoTime();
+        int code = EventCode.of(EventKind.LAST_USE, kind, space);
+        emit(code, now, ThreadContext.current(), owner, idOf(account), address, Math.max(0, now - lastUseNanos), span);
     }
 
     /** Bytes were copied; {@code durationNanos} is what the caller waited. */

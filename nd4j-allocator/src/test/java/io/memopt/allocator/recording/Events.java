@@ -91,6 +91,11 @@ final class Events {
                 MemoryEvent.GarbageCollection e = (MemoryEvent.GarbageCollection) event;
                 sink.accept(plain, time, thread, owner, 0, 0, e.durationNanos(), e.forced() ? 1 : 0);
             }
+            case LAST_USE -> {
+                MemoryEvent.LastUse e = (MemoryEvent.LastUse) event;
+                int code = EventCode.of(e.kind(), e.allocation(), e.space());
+                sink.accept(code, time, thread, owner, e.workspace(), e.address(), e.idleNanos(), e.span());
+            }
         }
     }
 
