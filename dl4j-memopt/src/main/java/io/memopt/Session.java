@@ -3,6 +3,7 @@
 package io.memopt;
 
 import io.memopt.allocator.event.MemoryEvent;
+import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.NativeTemporaries;
 import io.memopt.allocator.nd4j.Nd4jFacts;
@@ -11,6 +12,9 @@ import io.memopt.allocator.recording.GarbageCollectionWatch;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.MemoryLimits;
 import io.memopt.allocator.recording.TraceWriter;
+import io.memopt.allocator.use.ScopeCheck;
+import io.memopt.allocator.use.ScopeFinding;
+import io.memopt.allocator.use.UseBook;
 import io.memopt.listeners.jfr.JfrBridge;
 import io.memopt.listeners.metrics.MemoptMetrics;
 import io.memopt.listeners.metrics.RecorderCost;
@@ -60,6 +64,7 @@ final class Session {
     private final @Nullable EventRing history;
     private final JfrBridge flightRecorder;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
+    private volatile @Nullable ScopeCheck scopeCheck;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours = Collections.newSetFromMap(new WeakHashMap<>());
@@ -141,12 +146,34 @@ final class Session {
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
 
+    /** Begins to record uses, for all handles and to the end of the session. Never throws. */
+    void recordUses(boolean check) {
+        try {
+            UseBook book = MemoryHooks.recordUses();
+            if (check && scopeCheck == null) {
+                scopeCheck = new ScopeCheck(ledger.owners());
+                book.check(scopeCheck);
+            }
+        } catch (HookException e) {
+            log.warn("{} Training goes on without them.", e.getMessage());
+        }
+    }
+
+    List<ScopeFinding> scopeFindings() {
+        ScopeCheck check = scopeCheck;
+        return check == null ? List.of() : check.findings();
+    }
+
     void addTrace(TraceWriter writer) {
         traces.add(writer);
         ledger.addSink(writer);
     }
 
     void removeTrace(TraceWriter writer) {
+        UseBook uses = tracker.recording().uses();
+        if (uses != null) {
+            uses.tellLive();
+        }
         ledger.removeSink(writer);
         writer.close();
         traces.remove(writer);
@@ -195,6 +222,7 @@ final class Session {
         tracker.removeObserver(timers);
         tracker.removeObserver(times);
         MemoryHooks.stopMeasuringTemporaries();
+        MemoryHooks.stopRecordingUses();
         if (tracker.networks().isEmpty()) {
             tracker.close();
             MemoryHooks.uninstall();

@@ -12,6 +12,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -41,9 +42,9 @@ class BitwiseTest {
     @MethodSource("everyFamilyAndMode")
     void training_withAttach_equalsPlainBitForBit(Networks family, WorkspaceMode mode) {
         MemoryHooks.uninstall();
-        Outcome plain = train(family, mode, false);
+        Outcome plain = train(family, mode, null);
 
-        Outcome observed = train(family, mode, true);
+        Outcome observed = train(family, mode, MemOptConfig.defaults());
 
         assertThat(observed.scores).containsExactly(plain.scores);
         assertThat(observed.parameters).containsExactly(plain.parameters);
@@ -51,10 +52,24 @@ class BitwiseTest {
         assertThat(plain.parameters).isNotEqualTo(bits(family.create(mode).params()));
     }
 
-    private static Outcome train(Networks family, WorkspaceMode mode, boolean attach) {
+    @ParameterizedTest
+    @MethodSource("everyFamilyAndMode")
+    void training_withScopeCheckAndUses_equalsPlainBitForBit(Networks family, WorkspaceMode mode) {
+        MemoryHooks.uninstall();
+        Outcome plain = train(family, mode, null);
+
+        Outcome observed =
+                train(family, mode, MemOptConfig.builder().scopeCheck(true).build());
+
+        assertThat(observed.scores).containsExactly(plain.scores);
+        assertThat(observed.parameters).containsExactly(plain.parameters);
+        assertThat(observed.updaterState).containsExactly(plain.updaterState);
+    }
+
+    private static Outcome train(Networks family, WorkspaceMode mode, @Nullable MemOptConfig config) {
         Nd4j.getRandom().setSeed(7);
         Model model = family.create(mode);
-        MemOpt memopt = attach ? MemOpt.attach(model) : null;
+        MemOpt memopt = config == null ? null : MemOpt.attach(model, config);
         double[] scores = new double[ITERATIONS];
         for (int i = 0; i < ITERATIONS; i++) {
             Networks.fit(model, family.data(4, i));
@@ -63,6 +78,7 @@ class BitwiseTest {
         Outcome outcome = new Outcome(scores, bits(model.params()), bits(updaterState(model)));
         if (memopt != null) {
             assertThat(memopt.summary().events()).isGreaterThan(ITERATIONS);
+            assertThat(memopt.scopeFindings()).isEmpty();
             memopt.close();
         }
         return outcome;

@@ -23,6 +23,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
 
 /** Collects everything that needs to know where the peaks are. */
 final class SecondPass implements TraceVisitor, LiveSet.Listener {
@@ -45,6 +46,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
     private final List<ThreadBook.Entry> iterating = new ArrayList<>();
     private final PeakBook peaks;
     private final WasteBook waste;
+    private final @Nullable LivenessBook liveness;
     final Adviser adviser;
     private final Scenario[] scenarios;
     private final NavigableMap<Long, List<PeakAt>> peakEvents = new TreeMap<>();
@@ -89,6 +91,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         threads = new ThreadBook(reader::threadName);
         peaks = new PeakBook(live, owners, first.workspaces, options.maxHolders());
         waste = new WasteBook(live, owners, first, threads);
+        liveness = first.lastUses == 0 ? null : new LivenessBook(live, first.workspaces, threads);
         for (ThreadBook.Entry entry : first.threads.all()) {
             if (entry.iterations > 0) {
                 iterating.add(threads.entry(entry.id, entry.startNanos));
@@ -150,7 +153,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
             case TRANSFER -> transferred(code, thread, bytes, extra);
             case GARBAGE_COLLECTION -> collected(bytes, extra != 0);
             case ALLOCATION_FAILURE -> failures++;
-            case ALLOCATE, FREE, SCOPE_RELEASE, RECLASSIFY -> {}
+            case ALLOCATE, FREE, SCOPE_RELEASE, RECLASSIFY, LAST_USE -> {}
         }
         if (event == nextPeakEvent) {
             take(peakEvents.getOrDefault(event, List.of()), thread);
@@ -198,6 +201,9 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         if (live.workspace(slot) != WorkspaceTable.NONE) {
             inWorkspace(slot, kind, thread);
         }
+        if (liveness != null) {
+            liveness.began(slot);
+        }
         for (Scenario scenario : scenarios) {
             scenario.began(slot);
         }
@@ -222,6 +228,17 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         }
         peaks.ended(slot, timeNanos);
         waste.ended(slot, thread);
+        if (liveness != null) {
+            liveness.ended(slot);
+        }
+    }
+
+    @Override
+    public void lastUsed(int slot, long lastUseNanos, long span) {
+        waste.lastUsed(slot, lastUseNanos, span);
+        if (liveness != null) {
+            liveness.lastUsed(slot, span);
+        }
     }
 
     @Override
@@ -249,6 +266,11 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
                 .sorted(Comparator.comparingInt((Peak peak) -> order.indexOf(peak.space()))
                         .thenComparing(Peak::measure))
                 .toList();
+    }
+
+    /** Empty when the trace has no last uses. */
+    List<LivenessRow> liveness() {
+        return liveness == null ? List.of() : liveness.rows();
     }
 
     Waste waste() {
@@ -363,7 +385,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         for (PeakAt peak : here) {
             peaks.take(peak.measure, peak.space, peak.top);
             if (peak.measure == Measure.RESERVED && peak.space == focus) {
-                waste.take(thread);
+                waste.take(thread, time);
             }
         }
     }

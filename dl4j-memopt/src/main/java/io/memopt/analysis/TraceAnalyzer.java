@@ -72,6 +72,7 @@ public final class TraceAnalyzer {
                 second.iterations(),
                 second.profiles(),
                 second.waste(),
+                second.liveness(),
                 second.fragmentation(),
                 growth,
                 second.suspects(growth),

@@ -11,6 +11,7 @@ import io.memopt.analysis.Growth;
 import io.memopt.analysis.IterationRow;
 import io.memopt.analysis.LeakSuspect;
 import io.memopt.analysis.Lifetime;
+import io.memopt.analysis.LivenessRow;
 import io.memopt.analysis.Peak;
 import io.memopt.analysis.TraceAnalysis;
 import io.memopt.analysis.TraceFacts;
@@ -42,6 +43,7 @@ final class AnalysisText {
         facts();
         peaks();
         waste();
+        liveness();
         layers();
         categories();
         workspaces();
@@ -128,6 +130,40 @@ final class AnalysisText {
         }
         out.append(table.render("Where the " + ByteSize.format(waste.reservedBytes())
                 + " reserved in all spaces at the reserved peak went"));
+    }
+
+    private void liveness() {
+        if (analysis.liveness().isEmpty()) {
+            return;
+        }
+        Table table = new Table("thread, workspace", "blocks", "arrays", "needed", "blocks / needed");
+        for (LivenessRow row :
+                analysis.liveness().subList(0, Math.min(TOP, analysis.liveness().size()))) {
+            live(table, row.threadName(), row.blockBytes(), row.arrayBytes(), row.lowerBoundBytes());
+            for (LivenessRow.Share share : row.workspaces()) {
+                live(table, "  " + share.name(), share.blockBytes(), share.arrayBytes(), share.lowerBoundBytes());
+            }
+        }
+        out.append(table.render("What workspace arrays need from birth to last use, at least"));
+        long unseen = analysis.liveness().stream()
+                .mapToLong(LivenessRow::unseenArrays)
+                .sum();
+        long unknown = analysis.liveness().stream()
+                .mapToLong(LivenessRow::unknownArrays)
+                .sum();
+        if (unseen + unknown > 0) {
+            line("  %,d arrays were never seen in use, the use of %,d was not recorded", unseen, unknown);
+            line("");
+        }
+    }
+
+    private static void live(Table table, String name, long blocks, long arrays, long needed) {
+        table.row(
+                name,
+                ByteSize.scaled(blocks),
+                ByteSize.scaled(arrays),
+                ByteSize.scaled(needed),
+                needed == 0 ? "" : String.format(Locale.ROOT, "%.2f", (double) blocks / needed));
     }
 
     private void layers() {

@@ -114,7 +114,7 @@ final class JfrExport {
         event.category = owner.category().name();
         event.workspace = owner.workspace();
         switch (kind) {
-            case ALLOCATE, FREE, RECLASSIFY -> {
+            case ALLOCATE, FREE, RECLASSIFY, LAST_USE -> {
                 event.allocation = EventCode.allocation(code).name();
                 event.space = EventCode.space(code).name();
             }

@@ -14,7 +14,10 @@ import org.jspecify.annotations.Nullable;
  * threads that use an array within the same instant either may be the last; the end is seen by all.
  */
 public final class ArrayUse {
-    private static final long NEVER = -1;
+    /** The clock of a thread without workspace arrays stands at -1. */
+    private static final long NEVER = Long.MIN_VALUE;
+
+    private static final long LIVES = -1;
 
     private final UseClock clock;
     private final @Nullable WorkspaceAccount account;
@@ -29,7 +32,7 @@ public final class ArrayUse {
     private final long generation;
     private long lastUse = NEVER;
     private long lastUseNanos;
-    private long endBirths = NEVER;
+    private long endBirths = LIVES;
     private volatile boolean ended;
 
     ArrayUse(

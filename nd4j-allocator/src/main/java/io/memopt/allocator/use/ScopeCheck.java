@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Collects arrays that are used after the end of their scope. ND4J checks the same for operands of operations that are no
- * views; it does not for views, for single elements, and for what is read through {@code data()}.
+ * Collects arrays that are used after the end of their scope. ND4J itself refuses operations on such arrays; it does not see
+ * matrix products, single elements, and what is read through {@code data()}.
  *
  * <p>Each pair of places, made here and used there, is one finding: warned of once, counted further on. At most
  * {@value #MAX_FINDINGS}; what exceeds that is only counted. Threading: any thread.
