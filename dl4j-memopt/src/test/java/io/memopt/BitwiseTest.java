@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** Observation changes no bit of training: parameters, updater state and every score. */
+/** Observation, recorded uses and scope check change no bit of training: parameters, updater state and every score. */
 class BitwiseTest {
     private static final int ITERATIONS = 30;
 
@@ -40,30 +40,20 @@ class BitwiseTest {
 
     @ParameterizedTest
     @MethodSource("everyFamilyAndMode")
-    void training_withAttach_equalsPlainBitForBit(Networks family, WorkspaceMode mode) {
+    void training_observedOrChecked_equalsPlainBitForBit(Networks family, WorkspaceMode mode) {
         MemoryHooks.uninstall();
         Outcome plain = train(family, mode, null);
 
         Outcome observed = train(family, mode, MemOptConfig.defaults());
-
-        assertThat(observed.scores).containsExactly(plain.scores);
-        assertThat(observed.parameters).containsExactly(plain.parameters);
-        assertThat(observed.updaterState).containsExactly(plain.updaterState);
-        assertThat(plain.parameters).isNotEqualTo(bits(family.create(mode).params()));
-    }
-
-    @ParameterizedTest
-    @MethodSource("everyFamilyAndMode")
-    void training_withScopeCheckAndUses_equalsPlainBitForBit(Networks family, WorkspaceMode mode) {
-        MemoryHooks.uninstall();
-        Outcome plain = train(family, mode, null);
-
-        Outcome observed =
+        Outcome checked =
                 train(family, mode, MemOptConfig.builder().scopeCheck(true).build());
 
-        assertThat(observed.scores).containsExactly(plain.scores);
-        assertThat(observed.parameters).containsExactly(plain.parameters);
-        assertThat(observed.updaterState).containsExactly(plain.updaterState);
+        for (Outcome each : List.of(observed, checked)) {
+            assertThat(each.scores).containsExactly(plain.scores);
+            assertThat(each.parameters).containsExactly(plain.parameters);
+            assertThat(each.updaterState).containsExactly(plain.updaterState);
+        }
+        assertThat(plain.parameters).isNotEqualTo(bits(family.create(mode).params()));
     }
 
     private static Outcome train(Networks family, WorkspaceMode mode, @Nullable MemOptConfig config) {

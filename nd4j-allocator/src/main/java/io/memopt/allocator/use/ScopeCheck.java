@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Collects arrays that are used after the end of their scope. ND4J itself refuses operations on such arrays; it does not see
- * matrix products, single elements, and what is read through {@code data()}.
+ * rows that are pulled, single elements, and what is read through {@code data()}.
  *
  * <p>Each pair of places, made here and used there, is one finding: warned of once, counted further on. At most
  * {@value #MAX_FINDINGS}; what exceeds that is only counted. Threading: any thread.
