@@ -142,7 +142,9 @@ final class Session {
 
     MemorySummary summary() {
         NativeTemporaries probe = MemoryHooks.temporaries();
-        times.notes(replacedListeners());
+        List<String> notes = new ArrayList<>(replacedListeners());
+        scopeFindings().forEach(finding -> notes.add(finding.count() + " times: " + finding.message()));
+        times.notes(notes);
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
 
