@@ -206,8 +206,7 @@ public final class MemOpt implements AutoCloseable {
                     .withMaxBytes(config.traceMaxBytes())
                     .withProperty("dl4jVersion", Nd4jFacts.version())
                     .withProperty("backend", Nd4jFacts.backend());
-            TraceWriter writer = new TraceWriter(
-                    path, session.ledger().owners(), session.ledger().workspaces(), options);
+            TraceWriter writer = new TraceWriter(path, session.ledger(), options);
             session.addTrace(writer);
             return writer;
         } catch (IOException e) {

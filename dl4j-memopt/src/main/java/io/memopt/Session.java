@@ -11,6 +11,7 @@ import io.memopt.allocator.recording.EventRing;
 import io.memopt.allocator.recording.GarbageCollectionWatch;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.MemoryLimits;
+import io.memopt.allocator.recording.ProcessWatch;
 import io.memopt.allocator.recording.TraceWriter;
 import io.memopt.allocator.use.ScopeCheck;
 import io.memopt.allocator.use.ScopeFinding;
@@ -27,6 +28,7 @@ import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
 import java.lang.ref.WeakReference;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -52,6 +54,7 @@ import org.slf4j.LoggerFactory;
 final class Session {
     private static final Logger log = LoggerFactory.getLogger(Session.class);
     private static final double ABANDONED_SECONDS = 60;
+    private static final Duration SAMPLE_EVERY = Duration.ofSeconds(1);
 
     private static @Nullable Session running;
 
@@ -65,6 +68,7 @@ final class Session {
     private final JfrBridge flightRecorder;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
     private volatile @Nullable ScopeCheck scopeCheck;
+    private @Nullable ProcessWatch processWatch;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours = Collections.newSetFromMap(new WeakHashMap<>());
@@ -169,6 +173,11 @@ final class Session {
     void addTrace(TraceWriter writer) {
         traces.add(writer);
         ledger.addSink(writer);
+        synchronized (Session.class) {
+            if (processWatch == null) {
+                processWatch = ProcessWatch.start(ledger, SAMPLE_EVERY);
+            }
+        }
     }
 
     void removeTrace(TraceWriter writer) {
@@ -176,9 +185,22 @@ final class Session {
         if (uses != null) {
             uses.tellLive();
         }
+        ledger.tellViews();
+        endWatchWithLastTrace(writer);
         ledger.removeSink(writer);
         writer.close();
         traces.remove(writer);
+    }
+
+    /** The process is looked at only while somebody writes it down. */
+    private void endWatchWithLastTrace(TraceWriter ending) {
+        synchronized (Session.class) {
+            ProcessWatch watch = processWatch;
+            if (watch != null && traces.stream().allMatch(other -> other == ending)) {
+                watch.close();
+                processWatch = null;
+            }
+        }
     }
 
     /** The latest events, oldest first; empty when no history is kept. */

@@ -28,6 +28,7 @@ import java.util.Optional;
  * @param fragmentation holes over time
  * @param growth owners whose bytes changed, steepest first
  * @param suspects what was never freed, largest first
+ * @param process the process as the system saw it; empty when the trace has no samples
  * @param transfers copies by direction
  * @param collections Java garbage collections
  * @param failures allocations that were refused
@@ -50,6 +51,7 @@ public record TraceAnalysis(
         List<FragmentationSample> fragmentation,
         List<Growth> growth,
         List<LeakSuspect> suspects,
+        Optional<ProcessRow> process,
         List<TransferRow> transfers,
         GcRow collections,
         long failures,

@@ -76,6 +76,7 @@ public final class TraceAnalyzer {
                 second.fragmentation(),
                 growth,
                 second.suspects(growth),
+                second.process.row(),
                 second.transfers(),
                 collections,
                 second.failures(),

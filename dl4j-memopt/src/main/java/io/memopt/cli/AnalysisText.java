@@ -66,6 +66,12 @@ final class AnalysisText {
             line("estimates  events are missing or contradict each other: figures may be off");
         }
         facts.properties().forEach((key, value) -> line("%-10s %s", key, value));
+        analysis.process()
+                .ifPresent(row -> line(
+                        "resident   %s at most, %s at the end; of that unattributed %s",
+                        ByteSize.format(row.maxResidentBytes()),
+                        ByteSize.scaled(row.lastResidentBytes()),
+                        ByteSize.scaled(row.lastUnattributedBytes())));
         line("");
     }
 
@@ -266,8 +272,8 @@ final class AnalysisText {
     }
 
     private void growth() {
-        Table table =
-                new Table("per step", "95 % interval", "first", "last", "layer", "phase", "category", "workspace");
+        Table table = new Table(
+                "per step", "95 % interval", "first", "last", "layer", "phase", "category", "workspace", "made by");
         analysis.growth().stream()
                 .filter(Growth::isSignificant)
                 .limit(TOP)
@@ -279,7 +285,8 @@ final class AnalysisText {
                         Names.layer(row.owner().layer()),
                         Names.of(row.owner().phase()),
                         Names.of(row.owner().category()),
-                        row.owner().workspace()));
+                        row.owner().workspace(),
+                        row.site()));
         String step = analysis.growth().isEmpty()
                 ? ""
                 : Names.of(analysis.growth().get(0).step());
@@ -294,17 +301,20 @@ final class AnalysisText {
     }
 
     private void suspects() {
-        Table table = new Table("bytes", "arrays", "oldest", "median age", "layer", "phase", "category");
+        Table table = new Table(
+                "bytes", "arrays", "with views", "oldest", "median age", "layer", "phase", "category", "made by");
         analysis.suspects().stream()
                 .limit(TOP)
                 .forEach((LeakSuspect row) -> table.row(
                         ByteSize.scaled(row.bytes()),
                         Long.toString(row.arrays()),
+                        ByteSize.scaled(row.viewedBytes()),
                         seconds(row.oldestNanos()),
                         seconds(row.medianNanos()),
                         Names.layer(row.owner().layer()),
                         Names.of(row.owner().phase()),
-                        Names.of(row.owner().category())));
+                        Names.of(row.owner().category()),
+                        row.site()));
         show(
                 table,
                 "Detached arrays outside networks, live at the end (whether Java code still reaches them is unknown)"

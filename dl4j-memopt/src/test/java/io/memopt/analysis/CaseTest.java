@@ -11,12 +11,17 @@ import io.memopt.allocator.event.Phase;
 import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.assertj.core.data.Offset;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /** Advice on what users met: followed, it has the effect that was predicted. Takes a minute, hence the tag. */
 @Tag("soak")
@@ -40,6 +45,13 @@ class CaseTest {
         LeakSuspect suspect = before.suspects().get(0);
         assertThat(suspect.owner().phase()).isEqualTo(Phase.INFERENCE);
         assertThat(suspect.bytes()).isGreaterThanOrEqualTo(calls * result);
+        assertThat(suspect.site())
+                .contains("MultiLayerNetwork.output:", "CaseTraces.")
+                .isEqualTo(growth.site());
+        assertThat(suspect.viewedBytes()).isZero();
+        ProcessRow process = before.process().orElseThrow();
+        assertThat(process.maxResidentBytes()).isGreaterThan(calls * result);
+        assertThat(process.lastUnattributedBytes()).isLessThan(process.lastResidentBytes() - calls * result);
 
         long block = largestPass(advice);
         TraceAnalysis after = analyze(CaseTraces.detachedOutputs(file("after"), calls, block));
@@ -48,6 +60,22 @@ class CaseTest {
                 .isCloseTo(advice.peakAfter(), tenth(advice.peakAfter()));
         assertThat(after.growth().stream().filter(Growth::isSignificant).mapToDouble(Growth::bytesPerStep))
                 .allMatch(slope -> slope < 1000);
+    }
+
+    @Test
+    void viewsOfResults_areNamedInTheTrace() throws Exception {
+        List<INDArray> views = new ArrayList<>();
+        MultiLayerNetwork network = Networks.mlp(16, 16, 2000);
+        TraceAnalysis analysis = analyze(CaseTraces.record(file("views"), network, () -> {
+            for (int i = 0; i < 5; i++) {
+                views.add(network.output(Nd4j.rand(100, 16)).getRow(0));
+            }
+        }));
+
+        LeakSuspect suspect = analysis.suspects().get(0);
+        assertThat(views).hasSize(5);
+        assertThat(suspect.viewedBytes()).isEqualTo(5 * 100 * 2000 * 4);
+        assertThat(suspect.site()).contains("CaseTest.");
     }
 
     @Test
