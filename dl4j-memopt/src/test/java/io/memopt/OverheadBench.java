@@ -22,7 +22,7 @@ import org.nd4j.linalg.dataset.DataSet;
 
 /**
  * What recording costs a training step: plain Deeplearning4j, plain again (the noise), attached, attached with a trace
- * file. All in one JVM, in rounds, in an order that rotates with each round; compared are CPU times of the training
+ * file, with last uses in it, with scope check. All in one JVM, in rounds, in an order that rotates with each round; compared are CPU times of the training
  * thread, median of a block against the plain block of the same round. Run by {@code mvn -Pbench}; no assertion on time.
  */
 @Tag("bench")
@@ -35,7 +35,9 @@ class OverheadBench {
         PLAIN,
         PLAIN_AGAIN,
         ATTACHED,
-        ATTACHED_TRACE
+        ATTACHED_TRACE,
+        USES_TRACE,
+        SCOPE_CHECK
     }
 
     private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
@@ -80,6 +82,12 @@ class OverheadBench {
             case ATTACHED -> MemOpt.attach(model);
             case ATTACHED_TRACE ->
                 MemOpt.attach(model, MemOptConfig.builder().trace(trace).build());
+            case USES_TRACE ->
+                MemOpt.attach(
+                        model,
+                        MemOptConfig.builder().trace(trace).recordUses(true).build());
+            case SCOPE_CHECK ->
+                MemOpt.attach(model, MemOptConfig.builder().scopeCheck(true).build());
         };
         if (memopt == null) {
             MemoryHooks.uninstall();
