@@ -9,6 +9,7 @@ import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.nd4j.Settings;
 import io.memopt.allocator.recording.TraceOptions;
 import io.memopt.allocator.recording.TraceWriter;
+import io.memopt.allocator.use.ScopeFinding;
 import io.memopt.listeners.prometheus.MetricsServer;
 import io.memopt.listeners.prometheus.MetricsServerException;
 import io.memopt.report.MemorySummary;
@@ -89,6 +90,9 @@ public final class MemOpt implements AutoCloseable {
             if (config.nativeTemporaries()) {
                 MemoryHooks.measureTemporaries();
             }
+            if (config.recordUses() || config.scopeCheck()) {
+                session.recordUses(config.scopeCheck());
+            }
             TraceWriter trace =
                     config.trace().map(path -> open(path, config, session)).orElse(null);
             return new MemOpt(session, handle, session.nameOf(network), trace);
@@ -130,6 +134,14 @@ public final class MemOpt implements AutoCloseable {
     /** The latest events of the process, oldest first; a copy. Empty when {@link MemOptConfig#history()} is 0. */
     public List<MemoryEvent> recentEvents() {
         return session == null ? List.of() : session.recentEvents();
+    }
+
+    /**
+     * Arrays of the process that were used after their scope, most frequent first; can still be asked for after
+     * {@link #close()}. Empty unless {@link MemOptConfig#scopeCheck()} is set.
+     */
+    public List<ScopeFinding> scopeFindings() {
+        return session == null ? List.of() : session.scopeFindings();
     }
 
     /**
@@ -194,8 +206,7 @@ public final class MemOpt implements AutoCloseable {
                     .withMaxBytes(config.traceMaxBytes())
                     .withProperty("dl4jVersion", Nd4jFacts.version())
                     .withProperty("backend", Nd4jFacts.backend());
-            TraceWriter writer = new TraceWriter(
-                    path, session.ledger().owners(), session.ledger().workspaces(), options);
+            TraceWriter writer = new TraceWriter(path, session.ledger(), options);
             session.addTrace(writer);
             return writer;
         } catch (IOException e) {

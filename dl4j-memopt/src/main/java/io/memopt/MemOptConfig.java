@@ -15,9 +15,17 @@ import java.util.Optional;
  * @param history number of latest events kept in memory at least, 0 for none; 64 bytes each, at most 8 Mi; one history
  *     serves the process, the first handle decides
  * @param nativeTemporaries measures what operations allocate inside the native library, at half a millisecond each
+ * @param recordUses records when each array was last used; costs nothing when false
+ * @param scopeCheck reports arrays that are used after their scope; includes {@code recordUses}, slows training down
  */
 public record MemOptConfig(
-        boolean enabled, Optional<Path> trace, long traceMaxBytes, int history, boolean nativeTemporaries) {
+        boolean enabled,
+        Optional<Path> trace,
+        long traceMaxBytes,
+        int history,
+        boolean nativeTemporaries,
+        boolean recordUses,
+        boolean scopeCheck) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
@@ -53,6 +61,8 @@ public record MemOptConfig(
         private long traceMaxBytes = DEFAULT_TRACE_MAX_BYTES;
         private int history = DEFAULT_HISTORY;
         private boolean nativeTemporaries;
+        private boolean recordUses;
+        private boolean scopeCheck;
 
         private Builder() {}
 
@@ -86,13 +96,26 @@ public record MemOptConfig(
             return this;
         }
 
+        /** Default false. With a trace, its analysis says what workspaces need at least, and what is held for nothing. */
+        public Builder recordUses(boolean value) {
+            recordUses = value;
+            return this;
+        }
+
+        /** Default false: a diagnostic that slows training down. Single elements are checked on CPU only. */
+        public Builder scopeCheck(boolean value) {
+            scopeCheck = value;
+            return this;
+        }
+
         /**
          * The settings.
          *
          * @throws IllegalArgumentException if one is out of range
          */
         public MemOptConfig build() {
-            return new MemOptConfig(enabled, trace, traceMaxBytes, history, nativeTemporaries);
+            return new MemOptConfig(
+                    enabled, trace, traceMaxBytes, history, nativeTemporaries, recordUses || scopeCheck, scopeCheck);
         }
     }
 }

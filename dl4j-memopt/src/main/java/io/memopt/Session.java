@@ -4,6 +4,7 @@ package io.memopt;
 
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.NativeTemporaries;
 import io.memopt.allocator.nd4j.Nd4jFacts;
@@ -11,7 +12,11 @@ import io.memopt.allocator.recording.EventRing;
 import io.memopt.allocator.recording.GarbageCollectionWatch;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.MemoryLimits;
+import io.memopt.allocator.recording.ProcessWatch;
 import io.memopt.allocator.recording.TraceWriter;
+import io.memopt.allocator.use.ScopeCheck;
+import io.memopt.allocator.use.ScopeFinding;
+import io.memopt.allocator.use.UseBook;
 import io.memopt.listeners.jfr.JfrBridge;
 import io.memopt.listeners.metrics.MemoptMetrics;
 import io.memopt.listeners.metrics.RecorderCost;
@@ -24,6 +29,7 @@ import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
 import java.lang.ref.WeakReference;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -49,6 +55,7 @@ import org.slf4j.LoggerFactory;
 final class Session {
     private static final Logger log = LoggerFactory.getLogger(Session.class);
     private static final double ABANDONED_SECONDS = 60;
+    private static final Duration SAMPLE_EVERY = Duration.ofSeconds(1);
 
     private static @Nullable Session running;
 
@@ -61,6 +68,8 @@ final class Session {
     private final @Nullable EventRing history;
     private final JfrBridge flightRecorder;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
+    private volatile @Nullable ScopeCheck scopeCheck;
+    private @Nullable ProcessWatch processWatch;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours = Collections.newSetFromMap(new WeakHashMap<>());
@@ -139,19 +148,61 @@ final class Session {
 
     MemorySummary summary() {
         NativeTemporaries probe = MemoryHooks.temporaries();
-        times.notes(replacedListeners());
+        List<String> notes = new ArrayList<>(replacedListeners());
+        scopeFindings().forEach(finding -> notes.add(finding.count() + " times: " + finding.message()));
+        times.notes(notes);
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
+    }
+
+    /** Begins to record uses, for all handles and to the end of the session. Never throws. */
+    void recordUses(boolean check) {
+        try {
+            UseBook book = MemoryHooks.recordUses();
+            if (check && scopeCheck == null) {
+                scopeCheck = new ScopeCheck(ledger.owners());
+                book.check(scopeCheck);
+            }
+        } catch (HookException e) {
+            log.warn("{} Training goes on without them.", e.getMessage());
+        }
+    }
+
+    List<ScopeFinding> scopeFindings() {
+        ScopeCheck check = scopeCheck;
+        return check == null ? List.of() : check.findings();
     }
 
     void addTrace(TraceWriter writer) {
         traces.add(writer);
         ledger.addSink(writer);
+        synchronized (Session.class) {
+            if (processWatch == null) {
+                processWatch = ProcessWatch.start(ledger, SAMPLE_EVERY);
+            }
+        }
     }
 
     void removeTrace(TraceWriter writer) {
+        UseBook uses = tracker.recording().uses();
+        if (uses != null) {
+            uses.tellLive();
+        }
+        ledger.tellViews();
+        endWatchWithLastTrace(writer);
         ledger.removeSink(writer);
         writer.close();
         traces.remove(writer);
+    }
+
+    /** The process is looked at only while somebody writes it down. */
+    private void endWatchWithLastTrace(TraceWriter ending) {
+        synchronized (Session.class) {
+            ProcessWatch watch = processWatch;
+            if (watch != null && traces.stream().allMatch(other -> other == ending)) {
+                watch.close();
+                processWatch = null;
+            }
+        }
     }
 
     /** The latest events, oldest first; empty when no history is kept. */
@@ -203,6 +254,7 @@ final class Session {
         tracker.removeObserver(timers);
         tracker.removeObserver(times);
         MemoryHooks.stopMeasuringTemporaries();
+        MemoryHooks.stopRecordingUses();
         if (tracker.networks().isEmpty()) {
             tracker.close();
             MemoryHooks.uninstall();

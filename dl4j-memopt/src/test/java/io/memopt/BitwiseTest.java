@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** Observation changes no bit of training: parameters, updater state and every score. */
+/** Observation, recorded uses and scope check change no bit of training: parameters, updater state and every score. */
 class BitwiseTest {
     private static final int ITERATIONS = 30;
 
@@ -42,20 +42,24 @@ class BitwiseTest {
 
     @ParameterizedTest
     @MethodSource("everyFamilyAndMode")
-    void training_withAttach_equalsPlainBitForBit(Networks family, WorkspaceMode mode) {
-        TwinResult result = TwinRun.of(() -> family.create(mode), i -> family.data(4, i))
-                .iterations(ITERATIONS)
-                .compare(BitwiseTest::observe);
+    void training_observedOrChecked_equalsPlainBitForBit(Networks family, WorkspaceMode mode) {
+        for (MemOptConfig config : List.of(
+                MemOptConfig.defaults(), MemOptConfig.builder().scopeCheck(true).build())) {
+            TwinResult result = TwinRun.of(() -> family.create(mode), i -> family.data(4, i))
+                    .iterations(ITERATIONS)
+                    .compare(model -> observe(model, config));
 
-        result.requireBitwise();
-        assertThat(result.plain().isBitwise()).isTrue();
+            result.requireBitwise();
+            assertThat(result.plain().isBitwise()).isTrue();
+        }
     }
 
-    private static AutoCloseable observe(Model model) {
+    private static AutoCloseable observe(Model model, MemOptConfig config) {
         assertThat(MemoryHooks.installed()).isFalse();
-        MemOpt memopt = MemOpt.attach(model);
+        MemOpt memopt = MemOpt.attach(model, config);
         return () -> {
             assertThat(memopt.summary().events()).isGreaterThan(ITERATIONS);
+            assertThat(memopt.scopeFindings()).isEmpty();
             memopt.close();
         };
     }

@@ -19,7 +19,7 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * What recording costs a training step: plain Deeplearning4j, plain again (the noise), hooks alone, attached, attached
- * with a trace file. All in one JVM, in rounds, in an order that rotates with each round. A block's figure is the lower
+ * with a trace file, with last uses in it, with scope check. All in one JVM, in rounds, in an order that rotates with each round. A block's figure is the lower
  * quartile of its steps, which other load on the machine disturbs least; compared is each block with the plain one of
  * the same round.
  *
@@ -34,7 +34,9 @@ public final class StepCost {
         PLAIN_AGAIN,
         HOOKS,
         ATTACHED,
-        ATTACHED_TRACE
+        ATTACHED_TRACE,
+        USES_TRACE,
+        SCOPE_CHECK
     }
 
     /** A step's time on the clock and on the training thread, both in ms. */

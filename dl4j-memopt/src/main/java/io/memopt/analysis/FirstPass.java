@@ -36,6 +36,9 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
     long firstNanos = Long.MAX_VALUE;
     long lastNanos = Long.MIN_VALUE;
     long events;
+    /** Events that tell a last use; 0 when uses were not recorded. */
+    long lastUses;
+
     int maxLive;
     int maxActiveThreads;
     private int activeThreads;
@@ -92,6 +95,8 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
             }
         } else if (kind == EventKind.ITERATION) {
             iterationEnded(thread);
+        } else if (kind == EventKind.LAST_USE) {
+            lastUses++;
         }
     }
 

@@ -46,6 +46,12 @@ public final class LiveSet implements TraceVisitor {
 
         /** The allocation belongs to {@link #owner(int)} now. */
         default void moved(int slot, int previousOwner) {}
+
+        /** When the allocation was last used, told before its end; {@code span} as in {@code MemoryEvent.LastUse}. */
+        default void lastUsed(int slot, long lastUseNanos, long span) {}
+
+        /** Where the allocation was made, and how many views it has; as in {@code MemoryEvent.Origin}. */
+        default void origin(int slot, long views, int site) {}
     }
 
     private final long startNanos;
@@ -102,6 +108,8 @@ public final class LiveSet implements TraceVisitor {
             case SCOPE_RELEASE -> released(workspace, timeNanos, thread, bytes);
             case SCOPE_ENTER -> entered(workspace, timeNanos);
             case RECLASSIFY -> reclassified(code, owner, workspace, address, bytes, (int) extra);
+            case ORIGIN -> origin(code, address, bytes, (int) extra);
+            case LAST_USE -> lastUsed(code, workspace, address, timeNanos - bytes, extra);
             default -> {}
         }
     }
@@ -271,6 +279,7 @@ public final class LiveSet implements TraceVisitor {
     private void endArrays(Scope scope, long time, long thread) {
         int slot = scope.first;
         scope.first = NONE;
+        scope.cursor = NONE;
         scope.bytes = 0;
         while (slot != NONE) {
             int following = next[slot];
@@ -297,6 +306,43 @@ public final class LiveSet implements TraceVisitor {
             owners[slot] = owner;
             listener.moved(slot, before);
         }
+    }
+
+    private void origin(int code, long address, long views, int site) {
+        int slot = find(address, EventCode.space(code).ordinal(), Long.MIN_VALUE);
+        if (slot != NONE) {
+            listener.origin(slot, views, site);
+        }
+    }
+
+    private void lastUsed(int code, int workspace, long address, long lastUseNanos, long span) {
+        boolean array = EventCode.allocation(code).ordinal() == ARRAY;
+        int slot = array
+                ? nextArray(workspace, address)
+                : find(address, EventCode.space(code).ordinal(), Long.MIN_VALUE);
+        if (slot != NONE) {
+            listener.lastUsed(slot, lastUseNanos, span);
+        }
+    }
+
+    /** The recorder tells arrays newest first, in the order of the list: the search goes on where the last one ended. */
+    private int nextArray(int workspace, long address) {
+        Scope scope = scopes.get(workspace);
+        if (scope == null) {
+            return NONE;
+        }
+        int slot = scope.cursor;
+        while (slot != NONE && addresses[slot] != address) {
+            slot = next[slot];
+        }
+        if (slot == NONE) {
+            slot = scope.first;
+            while (slot != NONE && addresses[slot] != address) {
+                slot = next[slot];
+            }
+        }
+        scope.cursor = slot == NONE ? NONE : next[slot];
+        return slot;
     }
 
     // ---- slots
@@ -452,6 +498,7 @@ public final class LiveSet implements TraceVisitor {
     private static final class Scope {
         private final int workspace;
         private int first = NONE;
+        private int cursor = NONE;
         private long bytes;
         private boolean circular;
 

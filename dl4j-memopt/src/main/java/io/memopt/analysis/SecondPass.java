@@ -23,6 +23,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
 
 /** Collects everything that needs to know where the peaks are. */
 final class SecondPass implements TraceVisitor, LiveSet.Listener {
@@ -45,6 +46,9 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
     private final List<ThreadBook.Entry> iterating = new ArrayList<>();
     private final PeakBook peaks;
     private final WasteBook waste;
+    private final @Nullable LivenessBook liveness;
+    private final SiteBook sites;
+    final ProcessBook process;
     final Adviser adviser;
     private final Scenario[] scenarios;
     private final NavigableMap<Long, List<PeakAt>> peakEvents = new TreeMap<>();
@@ -88,7 +92,10 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         byWorkspace = new Groups<>(owners, Owner::workspace);
         threads = new ThreadBook(reader::threadName);
         peaks = new PeakBook(live, owners, first.workspaces, options.maxHolders());
-        waste = new WasteBook(live, owners, first, threads);
+        process = new ProcessBook(live);
+        sites = new SiteBook(live, reader::site);
+        waste = new WasteBook(live, owners, first, threads, process);
+        liveness = first.lastUses == 0 ? null : new LivenessBook(live, first.workspaces, threads);
         for (ThreadBook.Entry entry : first.threads.all()) {
             if (entry.iterations > 0) {
                 iterating.add(threads.entry(entry.id, entry.startNanos));
@@ -150,7 +157,8 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
             case TRANSFER -> transferred(code, thread, bytes, extra);
             case GARBAGE_COLLECTION -> collected(bytes, extra != 0);
             case ALLOCATION_FAILURE -> failures++;
-            case ALLOCATE, FREE, SCOPE_RELEASE, RECLASSIFY -> {}
+            case PROCESS -> process.sampled(timeNanos, bytes, extra);
+            case ALLOCATE, FREE, SCOPE_RELEASE, RECLASSIFY, LAST_USE, ORIGIN -> {}
         }
         if (event == nextPeakEvent) {
             take(peakEvents.getOrDefault(event, List.of()), thread);
@@ -198,6 +206,10 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         if (live.workspace(slot) != WorkspaceTable.NONE) {
             inWorkspace(slot, kind, thread);
         }
+        sites.began(slot);
+        if (liveness != null) {
+            liveness.began(slot);
+        }
         for (Scenario scenario : scenarios) {
             scenario.began(slot);
         }
@@ -222,6 +234,22 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         }
         peaks.ended(slot, timeNanos);
         waste.ended(slot, thread);
+        if (liveness != null) {
+            liveness.ended(slot);
+        }
+    }
+
+    @Override
+    public void origin(int slot, long views, int site) {
+        sites.origin(slot, views, site);
+    }
+
+    @Override
+    public void lastUsed(int slot, long lastUseNanos, long span) {
+        waste.lastUsed(slot, lastUseNanos, span);
+        if (liveness != null) {
+            liveness.lastUsed(slot, span);
+        }
     }
 
     @Override
@@ -249,6 +277,11 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
                 .sorted(Comparator.comparingInt((Peak peak) -> order.indexOf(peak.space()))
                         .thenComparing(Peak::measure))
                 .toList();
+    }
+
+    /** Empty when the trace has no last uses. */
+    List<LivenessRow> liveness() {
+        return liveness == null ? List.of() : liveness.rows();
     }
 
     Waste waste() {
@@ -300,6 +333,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
     List<Growth> growth() {
         List<Growth> rows = new ArrayList<>();
         int samples = growthSamples.size();
+        Map<Owner, String> places = places();
         for (int group = 0; samples >= 2 && group < byOwner.size(); group++) {
             long[] values = new long[samples];
             boolean changes = false;
@@ -319,21 +353,31 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
                         values[samples - 1],
                         line.slope,
                         line.low,
-                        line.high));
+                        line.high,
+                        places.getOrDefault(byOwner.key(group), "")));
             }
         }
         rows.sort(Comparator.comparingDouble(Growth::bytesPerStep).reversed());
         return rows.subList(0, Math.min(MAX_ROWS, rows.size()));
     }
 
+    private Map<Owner, String> places() {
+        Map<Owner, String> places = new HashMap<>();
+        sites.largest().forEach((owner, site) -> places.put(owners.get(owner), site));
+        return places;
+    }
+
     List<LeakSuspect> suspects(List<Growth> growth) {
         Map<List<Object>, List<Long>> ages = new HashMap<>();
         Map<List<Object>, Long> bytes = new HashMap<>();
+        Map<List<Object>, Long> viewed = new HashMap<>();
+        Map<Owner, String> places = places();
         for (int slot = 0; slot < live.slotLimit(); slot++) {
             if (live.isLive(slot) && Detached.isLoose(live.kind(slot), owners.get(live.owner(slot)))) {
                 List<Object> key = List.of(owners.get(live.owner(slot)), live.space(slot));
                 ages.computeIfAbsent(key, k -> new ArrayList<>()).add(first.lastNanos - live.startNanos(slot));
                 bytes.merge(key, live.roundedBytes(slot), Long::sum);
+                viewed.merge(key, sites.views(slot) > 0 ? live.roundedBytes(slot) : 0, Long::sum);
             }
         }
         List<LeakSuspect> rows = new ArrayList<>();
@@ -351,6 +395,8 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
                     bytes.getOrDefault(key, 0L),
                     list.get(list.size() - 1),
                     list.get(list.size() / 2),
+                    places.getOrDefault(owner, ""),
+                    viewed.getOrDefault(key, 0L),
                     slope));
         });
         rows.sort(Comparator.comparingLong(LeakSuspect::bytes).reversed());
@@ -363,7 +409,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         for (PeakAt peak : here) {
             peaks.take(peak.measure, peak.space, peak.top);
             if (peak.measure == Measure.RESERVED && peak.space == focus) {
-                waste.take(thread);
+                waste.take(thread, time);
             }
         }
     }

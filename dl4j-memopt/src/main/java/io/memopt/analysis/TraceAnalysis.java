@@ -24,9 +24,11 @@ import java.util.Optional;
  * @param iterations training iterations, in order of their ends
  * @param profiles iterations looked at one allocation at a time
  * @param waste where the reserved bytes of the peak went
+ * @param liveness what the workspace arrays of each thread needed at least; empty when uses were not recorded
  * @param fragmentation holes over time
  * @param growth owners whose bytes changed, steepest first
  * @param suspects what was never freed, largest first
+ * @param process the process as the system saw it; empty when the trace has no samples
  * @param transfers copies by direction
  * @param collections Java garbage collections
  * @param failures allocations that were refused
@@ -45,9 +47,11 @@ public record TraceAnalysis(
         List<IterationRow> iterations,
         List<IterationProfile> profiles,
         Waste waste,
+        List<LivenessRow> liveness,
         List<FragmentationSample> fragmentation,
         List<Growth> growth,
         List<LeakSuspect> suspects,
+        Optional<ProcessRow> process,
         List<TransferRow> transfers,
         GcRow collections,
         long failures,
@@ -63,6 +67,7 @@ public record TraceAnalysis(
         changes = List.copyOf(changes);
         iterations = List.copyOf(iterations);
         profiles = List.copyOf(profiles);
+        liveness = List.copyOf(liveness);
         fragmentation = List.copyOf(fragmentation);
         growth = List.copyOf(growth);
         suspects = List.copyOf(suspects);

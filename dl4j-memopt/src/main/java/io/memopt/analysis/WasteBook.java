@@ -9,6 +9,7 @@ import java.util.BitSet;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 
@@ -18,19 +19,26 @@ final class WasteBook {
     private final Owners owners;
     private final FirstPass first;
     private final ThreadBook threads;
+    private final ProcessBook process;
     /** Blocks that each workspace had so far in each space, to find their fill in the books of the first pass. */
     private final Map<Integer, int[]> blocksSeen = new HashMap<>();
 
     private final Map<Waste.Kind, Long> sums = new EnumMap<>(Waste.Kind.class);
     private final BitSet loose = new BitSet();
+    /** Workspace arrays that were live; whether they were dead their last use will tell. */
+    private final BitSet scoped = new BitSet();
+
+    private long takenNanos;
+    private long unknownBytes;
     private long reserved;
     private long neverFreed;
 
-    WasteBook(LiveSet live, Owners owners, FirstPass first, ThreadBook threads) {
+    WasteBook(LiveSet live, Owners owners, FirstPass first, ThreadBook threads, ProcessBook process) {
         this.live = live;
         this.owners = owners;
         this.first = first;
         this.threads = threads;
+        this.process = process;
         for (Waste.Kind kind : Waste.Kind.values()) {
             sums.put(kind, 0L);
         }
@@ -43,7 +51,9 @@ final class WasteBook {
     }
 
     /** Looks at this moment. {@code actor} is the thread that acts: its workspaces are not idle. */
-    void take(long actor) {
+    void take(long actor, long timeNanos) {
+        takenNanos = timeNanos;
+        process.peak(timeNanos);
         Map<Long, Long> arraysByThread = new HashMap<>();
         Map<Integer, Boolean> withBlock = new HashMap<>();
         for (int slot = 0; slot < live.slotLimit(); slot++) {
@@ -65,6 +75,7 @@ final class WasteBook {
                 case WORKSPACE_ARRAY -> {
                     if (withBlock.containsKey(live.workspace(slot))) {
                         array(slot);
+                        scoped.set(slot);
                     }
                 }
                 case SPILL, PINNED_SPILL, DETACHED -> {
@@ -73,13 +84,30 @@ final class WasteBook {
                         loose.set(slot);
                     } else {
                         array(slot);
+                        scoped.set(slot, live.kind(slot) == AllocationKind.SPILL);
                     }
                 }
             }
         }
     }
 
+    /** The last use of an allocation; an array never seen in use is not called dead. */
+    void lastUsed(int slot, long lastUseNanos, long span) {
+        if (scoped.get(slot)) {
+            scoped.clear(slot);
+            if (span > 0 && lastUseNanos < takenNanos) {
+                add(Waste.Kind.REQUESTED, -live.requestedBytes(slot));
+                add(Waste.Kind.ROUNDING, live.requestedBytes(slot) - live.roundedBytes(slot));
+                add(Waste.Kind.DEAD_IN_SCOPE, live.roundedBytes(slot));
+            }
+        }
+    }
+
     void ended(int slot, long thread) {
+        if (scoped.get(slot)) {
+            scoped.clear(slot);
+            unknownBytes += live.roundedBytes(slot);
+        }
         if (loose.get(slot)) {
             loose.clear(slot);
             if (threads.isDeallocator(thread)) {
@@ -108,9 +136,27 @@ final class WasteBook {
         known(parts, Waste.Kind.FREE_NOW, "part of blocks that was free then and filled at other times");
         known(parts, Waste.Kind.IDLE_THREADS, "blocks of threads that had no array in any workspace");
         known(parts, Waste.Kind.PINNED_MIRRORS, "host blocks behind device workspaces");
-        unknown(parts, Waste.Kind.DEAD_IN_SCOPE, "the trace has no events for the use of arrays");
+        if (first.lastUses > 0) {
+            known(
+                    parts,
+                    Waste.Kind.DEAD_IN_SCOPE,
+                    "arrays that were used no more and held to the end of their scope; the use of " + unknownBytes
+                            + " B was not recorded");
+        } else {
+            unknown(parts, Waste.Kind.DEAD_IN_SCOPE, "the trace has no events for the use of arrays");
+        }
         unknown(parts, Waste.Kind.POOL_FREE, "the trace has no events of a pool below ND4J");
-        unknown(parts, Waste.Kind.UNATTRIBUTED, "the trace does not record the resident size of the process");
+        if (process.atPeak().isPresent()) {
+            parts.add(new Waste.Part(
+                    Waste.Kind.UNATTRIBUTED,
+                    process.atPeak(),
+                    String.format(
+                            Locale.ROOT,
+                            "on top of what is reserved, host only; from the sample %.1f s from the peak",
+                            process.distanceNanos() / 1e9)));
+        } else {
+            unknown(parts, Waste.Kind.UNATTRIBUTED, "the trace does not record the resident size of the process");
+        }
         return new Waste(reserved, parts);
     }
 

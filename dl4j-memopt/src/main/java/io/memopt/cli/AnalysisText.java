@@ -11,6 +11,7 @@ import io.memopt.analysis.Growth;
 import io.memopt.analysis.IterationRow;
 import io.memopt.analysis.LeakSuspect;
 import io.memopt.analysis.Lifetime;
+import io.memopt.analysis.LivenessRow;
 import io.memopt.analysis.Peak;
 import io.memopt.analysis.TraceAnalysis;
 import io.memopt.analysis.TraceFacts;
@@ -42,6 +43,7 @@ final class AnalysisText {
         facts();
         peaks();
         waste();
+        liveness();
         layers();
         categories();
         workspaces();
@@ -64,6 +66,12 @@ final class AnalysisText {
             line("estimates  events are missing or contradict each other: figures may be off");
         }
         facts.properties().forEach((key, value) -> line("%-10s %s", key, value));
+        analysis.process()
+                .ifPresent(row -> line(
+                        "resident   %s at most, %s at the end; of that unattributed %s",
+                        ByteSize.format(row.maxResidentBytes()),
+                        ByteSize.scaled(row.lastResidentBytes()),
+                        ByteSize.scaled(row.lastUnattributedBytes())));
         line("");
     }
 
@@ -128,6 +136,40 @@ final class AnalysisText {
         }
         out.append(table.render("Where the " + ByteSize.format(waste.reservedBytes())
                 + " reserved in all spaces at the reserved peak went"));
+    }
+
+    private void liveness() {
+        if (analysis.liveness().isEmpty()) {
+            return;
+        }
+        Table table = new Table("thread, workspace", "blocks", "arrays", "needed", "blocks / needed");
+        for (LivenessRow row :
+                analysis.liveness().subList(0, Math.min(TOP, analysis.liveness().size()))) {
+            live(table, row.threadName(), row.blockBytes(), row.arrayBytes(), row.lowerBoundBytes());
+            for (LivenessRow.Share share : row.workspaces()) {
+                live(table, "  " + share.name(), share.blockBytes(), share.arrayBytes(), share.lowerBoundBytes());
+            }
+        }
+        out.append(table.render("What workspace arrays need from birth to last use, at least"));
+        long unseen = analysis.liveness().stream()
+                .mapToLong(LivenessRow::unseenArrays)
+                .sum();
+        long unknown = analysis.liveness().stream()
+                .mapToLong(LivenessRow::unknownArrays)
+                .sum();
+        if (unseen + unknown > 0) {
+            line("  %,d arrays were never seen in use, the use of %,d was not recorded", unseen, unknown);
+            line("");
+        }
+    }
+
+    private static void live(Table table, String name, long blocks, long arrays, long needed) {
+        table.row(
+                name,
+                ByteSize.scaled(blocks),
+                ByteSize.scaled(arrays),
+                ByteSize.scaled(needed),
+                needed == 0 ? "" : String.format(Locale.ROOT, "%.2f", (double) blocks / needed));
     }
 
     private void layers() {
@@ -230,8 +272,8 @@ final class AnalysisText {
     }
 
     private void growth() {
-        Table table =
-                new Table("per step", "95 % interval", "first", "last", "layer", "phase", "category", "workspace");
+        Table table = new Table(
+                "per step", "95 % interval", "first", "last", "layer", "phase", "category", "workspace", "made by");
         analysis.growth().stream()
                 .filter(Growth::isSignificant)
                 .limit(TOP)
@@ -243,7 +285,8 @@ final class AnalysisText {
                         Names.layer(row.owner().layer()),
                         Names.of(row.owner().phase()),
                         Names.of(row.owner().category()),
-                        row.owner().workspace()));
+                        row.owner().workspace(),
+                        row.site()));
         String step = analysis.growth().isEmpty()
                 ? ""
                 : Names.of(analysis.growth().get(0).step());
@@ -258,17 +301,20 @@ final class AnalysisText {
     }
 
     private void suspects() {
-        Table table = new Table("bytes", "arrays", "oldest", "median age", "layer", "phase", "category");
+        Table table = new Table(
+                "bytes", "arrays", "with views", "oldest", "median age", "layer", "phase", "category", "made by");
         analysis.suspects().stream()
                 .limit(TOP)
                 .forEach((LeakSuspect row) -> table.row(
                         ByteSize.scaled(row.bytes()),
                         Long.toString(row.arrays()),
+                        ByteSize.scaled(row.viewedBytes()),
                         seconds(row.oldestNanos()),
                         seconds(row.medianNanos()),
                         Names.layer(row.owner().layer()),
                         Names.of(row.owner().phase()),
-                        Names.of(row.owner().category())));
+                        Names.of(row.owner().category()),
+                        row.site()));
         show(
                 table,
                 "Detached arrays outside networks, live at the end (whether Java code still reaches them is unknown)"

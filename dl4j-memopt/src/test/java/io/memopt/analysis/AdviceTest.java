@@ -48,6 +48,7 @@ class AdviceTest {
         assertThat(growth.step()).isEqualTo(Growth.Step.PASS);
         assertThat(growth.bytesPerStep()).isCloseTo((double) result, within(0.05 * result));
         assertThat(before.suspects().get(0).bytes()).isGreaterThanOrEqualTo(CALLS * result);
+        assertThat(before.suspects().get(0).site()).contains("MultiLayerNetwork.output:");
 
         TraceAnalysis after = analyze(
                 CaseTraces.detachedOutputs(file("after"), CALLS, number("initialSize\\((\\d+)L\\)", advice.action())));

@@ -10,18 +10,39 @@ import io.memopt.allocator.event.MemorySpace;
 import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.assertj.core.data.Offset;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /** Advice on what users met, as in {@link AdviceTest}, for the cases that take a minute, hence the tag. */
 @Tag("soak")
 class CaseTest {
     @TempDir
     Path folder;
+
+    @Test
+    void viewsOfResults_areNamedInTheTrace() throws Exception {
+        List<INDArray> views = new ArrayList<>();
+        MultiLayerNetwork network = Networks.mlp(16, 16, 2000);
+        TraceAnalysis analysis = analyze(CaseTraces.record(file("views"), network, () -> {
+            for (int i = 0; i < 5; i++) {
+                views.add(network.output(Nd4j.rand(100, 16)).getRow(5));
+            }
+        }));
+
+        LeakSuspect suspect = analysis.suspects().get(0);
+        assertThat(views).hasSize(5);
+        assertThat(suspect.viewedBytes()).isEqualTo(5 * 100 * 2000 * 4);
+        assertThat(suspect.site()).contains("CaseTest.");
+    }
 
     @Test
     void p3_lengthsVary_fixedSizesNeitherSpillNorResize() throws Exception {
@@ -70,6 +91,7 @@ class CaseTest {
         assertThat(analysis.growth().get(0).owner().category()).isEqualTo(Category.WORKING_MEMORY);
         assertThat(analysis.waste().reservedBytes())
                 .isEqualTo(analysis.waste().parts().stream()
+                        .filter(part -> part.kind() != Waste.Kind.UNATTRIBUTED)
                         .mapToLong(part -> part.bytes().orElse(0))
                         .sum());
     }

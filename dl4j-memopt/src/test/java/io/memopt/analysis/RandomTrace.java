@@ -23,7 +23,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/** Writes a trace of random but consistent events: what is freed was allocated, arrays lie in blocks without overlap. */
+/**
+ * Writes a trace of random but consistent events: what is freed was allocated, arrays lie in blocks without overlap, and where
+ * uses are asked for most workspace arrays tell a last use before their end.
+ */
 final class RandomTrace {
     private static final MemorySpace[] SPACES = MemorySpace.values();
 
@@ -37,13 +40,22 @@ final class RandomTrace {
     private long now;
     private long nextAddress = 1 << 20;
     private long iteration;
+    private final boolean uses;
+    private final Map<Integer, List<long[]>> arrays = new HashMap<>(); // address, birth, time
+    private final Map<Long, long[]> spills = new HashMap<>();
+    private long births;
 
-    private RandomTrace(long seed) {
+    private RandomTrace(long seed, boolean uses) {
         random = new Random(seed);
+        this.uses = uses;
     }
 
     static void write(Path file, long seed, int events) throws IOException {
-        new RandomTrace(seed).write(file, events);
+        new RandomTrace(seed, false).write(file, events);
+    }
+
+    static void writeWithUses(Path file, long seed, int events) throws IOException {
+        new RandomTrace(seed, true).write(file, events);
     }
 
     private void write(Path file, int events) throws IOException {
@@ -85,6 +97,9 @@ final class RandomTrace {
         long address = random.nextInt(8) == 0 ? 0 : take(rounded);
         own.add(new long[] {address, rounded, now, owner, kind.ordinal(), space.ordinal(), workspace});
         emit(EventCode.of(EventKind.ALLOCATE, kind, space), owner, workspace, address, requested, rounded);
+        if (kind == AllocationKind.SPILL) {
+            spills.put(address, new long[] {address, births++, now});
+        }
     }
 
     private void free() {
@@ -93,6 +108,9 @@ final class RandomTrace {
         }
         long[] a = own.remove(random.nextInt(own.size()));
         AllocationKind kind = AllocationKind.values()[(int) a[4]];
+        if (kind == AllocationKind.SPILL && a[0] != 0) {
+            lastUse(spills.get(a[0]), kind, SPACES[(int) a[5]], (int) a[6]);
+        }
         emit(EventCode.of(EventKind.FREE, kind, SPACES[(int) a[5]]), (int) a[3], (int) a[6], a[0], a[1], now - a[2]);
     }
 
@@ -115,12 +133,26 @@ final class RandomTrace {
                 block[0] + block[5],
                 requested,
                 rounded);
+        arrays.computeIfAbsent(workspace, id -> new ArrayList<>()).add(new long[] {block[0] + block[5], births++, now});
         block[5] += rounded;
+    }
+
+    /** Three in four arrays tell when they were last used, one in ten of these that it never was. */
+    private void lastUse(long[] array, AllocationKind kind, MemorySpace space, int workspace) {
+        if (uses && random.nextInt(4) > 0) {
+            long span = random.nextInt(10) == 0 ? 0 : 1 + random.nextInt((int) (births - array[1]));
+            long idle = random.nextInt((int) (now - array[2]) + 1);
+            emit(EventCode.of(EventKind.LAST_USE, kind, space), owner(workspace), workspace, array[0], idle, span);
+        }
     }
 
     private void release(int workspace) {
         long[] block = blocks.get(workspace);
         if (block != null && block[5] > 0) {
+            List<long[]> ending = arrays.remove(workspace);
+            for (int i = ending.size() - 1; i >= 0; i--) {
+                lastUse(ending.get(i), AllocationKind.WORKSPACE_ARRAY, SPACES[(int) block[4]], workspace);
+            }
             emit(EventCode.of(EventKind.SCOPE_RELEASE), owner(workspace), workspace, 0, block[5], block[1]);
             block[5] = 0;
         }

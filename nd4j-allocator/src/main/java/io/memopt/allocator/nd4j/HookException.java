@@ -6,6 +6,10 @@ package io.memopt.allocator.nd4j;
 public final class HookException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
+    HookException(String message) {
+        super(message);
+    }
+
     HookException(String message, Throwable cause) {
         super(message, cause);
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
+import io.memopt.allocator.use.UseBook;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -96,8 +97,62 @@ public final class MemoryHooks {
         return temporaries;
     }
 
+    /**
+     * Begins to record when arrays are used, if that has not begun. Until then it costs nothing.
+     *
+     * @throws HookException if hooks are not installed, or native calls cannot be interposed that way; what is recorded
+     *     otherwise goes on
+     */
+    public static synchronized UseBook recordUses() {
+        UseBook known = recording().uses();
+        NativeOps ours = interposer;
+        NativeOps original = originalOps;
+        if (known != null) {
+            return known;
+        }
+        if (ours == null || original == null) {
+            throw new HookException("Uses of arrays cannot be recorded: no hooks are installed. Call install() first.");
+        }
+        UseBook book = new UseBook(recording().ledger());
+        try {
+            NativeOps telling =
+                    InterposerFactory.interpose(original, recording().ledger(), isCuda(original), book);
+            recording().uses(book);
+            exchange(ours, telling);
+            interposer = telling;
+            GuardedBuffers.install(book);
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+            recording().uses(null);
+            throw new HookException("Uses of arrays cannot be recorded with ND4J " + Nd4jFacts.version() + ": " + e, e);
+        }
+        return book;
+    }
+
+    /** Ends what {@link #recordUses()} began; does nothing when it has not begun. */
+    public static synchronized void stopRecordingUses() {
+        NativeOps telling = interposer;
+        NativeOps original = originalOps;
+        UseBook book = recording().uses();
+        if (book == null || telling == null || original == null) {
+            return;
+        }
+        GuardedBuffers.uninstall();
+        book.tellLive();
+        recording().uses(null);
+        try {
+            NativeOps plain = InterposerFactory.interpose(original, recording().ledger(), isCuda(original));
+            exchange(telling, plain);
+            interposer = plain;
+        } catch (ReflectiveOperationException e) {
+            log.warn("Native calls go on to tell of uses, to nobody: {}", e.toString());
+        }
+    }
+
     /** Takes the hooks out. The recording ends; its figures can still be read. Does nothing when none are in place. */
     public static synchronized void uninstall() {
+        if (interposer != null) {
+            stopRecordingUses();
+        }
         NativeOps ours = interposer;
         NativeOps original = originalOps;
         if (ours == null || original == null) {
@@ -125,8 +180,7 @@ public final class MemoryHooks {
         }
         try {
             NativeOps original = NativeOpsHolder.getInstance().getDeviceNativeOps();
-            boolean cuda = original.getClass().getSimpleName().contains("Cuda");
-            NativeOps ours = InterposerFactory.interpose(original, recording().ledger(), cuda);
+            NativeOps ours = InterposerFactory.interpose(original, recording().ledger(), isCuda(original));
             setHolder(ours);
             originalOps = original;
             interposer = ours;
@@ -139,6 +193,10 @@ public final class MemoryHooks {
                             + Nd4jFacts.TESTED_VERSIONS + ".",
                     e);
         }
+    }
+
+    private static boolean isCuda(NativeOps ops) {
+        return ops.getClass().getSimpleName().contains("Cuda");
     }
 
     private static void exchange(NativeOps from, NativeOps to) {

@@ -181,9 +181,15 @@ public abstract class NativeOpsInterposer implements NativeOps {
 
     private void freed(@Nullable Pointer pointer) {
         if (pointer != null && pointer.address() != 0) {
-            HookFailures.contain(() -> ledger.freed(pointer.address()));
+            HookFailures.contain(() -> {
+                beforeFree(pointer.address());
+                ledger.freed(pointer.address());
+            });
         }
     }
+
+    /** The memory or native buffer object behind {@code key} is about to be given back. */
+    void beforeFree(long key) {}
 
     private void expanded(OpaqueDataBuffer buffer, long elements) {
         HookFailures.contain(() -> {

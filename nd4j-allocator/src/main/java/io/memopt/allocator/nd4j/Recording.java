@@ -5,6 +5,8 @@ package io.memopt.allocator.nd4j;
 import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.event.WorkspaceTable;
 import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.use.UseBook;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What one installation of the hooks records: the ledger and those who hear of scopes. A later installation starts a new
@@ -14,6 +16,7 @@ public final class Recording {
     private final MemoryLedger ledger =
             new MemoryLedger(new OwnerTable(), new WorkspaceTable(), CategoryRules::categoryOf);
     private final ScopeObservers observers = new ScopeObservers();
+    private volatile @Nullable UseBook uses;
 
     Recording() {}
 
@@ -28,6 +31,15 @@ public final class Recording {
 
     public void removeObserver(ScopeObserver observer) {
         observers.remove(observer);
+    }
+
+    /** Where uses of arrays are booked; null while they are not recorded. */
+    public @Nullable UseBook uses() {
+        return uses;
+    }
+
+    void uses(@Nullable UseBook book) {
+        uses = book;
     }
 
     ScopeObservers observers() {

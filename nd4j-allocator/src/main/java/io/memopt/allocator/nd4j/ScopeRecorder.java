@@ -7,6 +7,7 @@ import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.recording.WorkspaceAccount;
+import io.memopt.allocator.use.UseBook;
 import java.lang.ref.Cleaner;
 import org.nd4j.linalg.api.memory.abstracts.Nd4jWorkspace;
 
@@ -44,7 +45,7 @@ final class ScopeRecorder {
                 Thread.currentThread(),
                 circular,
                 depth(workspace, circular));
-        CLEANER.register(workspace, closing(ledger, account));
+        CLEANER.register(workspace, closing(recording, account));
     }
 
     WorkspaceAccount account() {
@@ -88,10 +89,22 @@ final class ScopeRecorder {
         ThreadContext.current().endIntent();
     }
 
-    /** An array of {@code bytes} was placed in the block at {@code address}. */
-    void array(long address, long bytes) {
+    /**
+     * An array of {@code bytes} was placed at {@code address}.
+     *
+     * @param inside false when it got memory of its own, which the native call has booked
+     */
+    void array(boolean inside, long address, long bytes) {
         long rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-        HookFailures.contain(() -> ledger.arrayAllocated(account, arraySpace, address, bytes, rounded));
+        HookFailures.contain(() -> {
+            if (inside) {
+                ledger.arrayAllocated(account, arraySpace, address, bytes, rounded);
+            }
+            UseBook uses = recording.uses();
+            if (uses != null) {
+                uses.arrayBorn(account, !inside, arraySpace, address, bytes, rounded);
+            }
+        });
     }
 
     void entered(String name) {
@@ -106,12 +119,24 @@ final class ScopeRecorder {
     }
 
     void arraysReleased() {
-        HookFailures.contain(() -> ledger.arraysReleased(account, arraySpace));
+        HookFailures.contain(() -> {
+            UseBook uses = recording.uses();
+            if (uses != null) {
+                uses.arraysReleased(account);
+            }
+            ledger.arraysReleased(account, arraySpace);
+        });
     }
 
     /** Holds no reference to the workspace: it runs once that is gone. */
-    private static Runnable closing(MemoryLedger ledger, WorkspaceAccount account) {
-        return () -> ledger.closeAccount(account);
+    private static Runnable closing(Recording recording, WorkspaceAccount account) {
+        return () -> {
+            UseBook uses = recording.uses();
+            if (uses != null) {
+                uses.closed(account);
+            }
+            recording.ledger().closeAccount(account);
+        };
     }
 
     /** AsyncDataSetIterator asks for room for its queue and two batches more. */

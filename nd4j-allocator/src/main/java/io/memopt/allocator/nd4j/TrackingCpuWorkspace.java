@@ -46,8 +46,9 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace {
         int separate = externalAllocations.size() + pinnedAllocations.size();
         try {
             PagedPointer pointer = super.alloc(bytes, kind, type, initialize);
-            if (outermost && externalAllocations.size() + pinnedAllocations.size() == separate) {
-                scope.array(pointer.address(), bytes);
+            if (outermost) {
+                boolean inside = externalAllocations.size() + pinnedAllocations.size() == separate;
+                scope.array(inside, pointer.address(), bytes);
             }
             return pointer;
         } finally {

@@ -50,9 +50,9 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace {
         try {
             @Nullable PagedPointer pointer = super.alloc(bytes, kind, type, initialize);
             boolean inside = externalAllocations.size() + pinnedAllocations.size() == separate;
-            if (outermost && inside && kind == MemoryKind.DEVICE) {
+            if (outermost && kind == MemoryKind.DEVICE) {
                 // Null where the configuration asks for host memory only.
-                scope.array(pointer == null ? 0 : pointer.address(), bytes);
+                scope.array(inside, pointer == null ? 0 : pointer.address(), bytes);
             }
             return pointer;
         } finally {

@@ -3,7 +3,7 @@
 /**
  * The hooks into ND4J, and the only place where this module meets its interfaces.
  *
- * <p>Imports {@code event}, {@code pool}, {@code recording}, {@code plan}, ND4J and Byte Buddy.
+ * <p>Imports {@code event}, {@code pool}, {@code recording}, {@code use}, {@code plan}, ND4J and Byte Buddy.
  */
 @NullMarked
 package io.memopt.allocator.nd4j;

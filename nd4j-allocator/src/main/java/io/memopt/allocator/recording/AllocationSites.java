@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * ND4J and Deeplearning4j. Walking a stack takes about 17 us, so only large arrays are looked at, and of each owner the
  * first {@value #ALWAYS} and then every {@value #SOMETIMES}th; in between the last answer for this owner is repeated.
  */
-final class AllocationSites {
+public final class AllocationSites {
     /** Smaller arrays are not worth a walk: a thousand of them are 64 MB, and they share owners with larger ones. */
     static final long MINIMUM_BYTES = 64 * 1024;
 
@@ -42,12 +42,13 @@ final class AllocationSites {
         if (count >= ALWAYS && (count & SOMETIMES - 1) != 0) {
             return last.get(owner);
         }
-        String site = walk();
+        String site = here();
         last.set(owner, site);
         return site;
     }
 
-    private static String walk() {
+    /** The site of what the current thread does; {@code ""} when only library code is on its stack. About 17 us. */
+    public static String here() {
         return StackWalker.getInstance().walk(stack -> describe(stack.limit(MAX_FRAMES)));
     }
 
