@@ -29,7 +29,6 @@ final class Part {
     private @Nullable CapacitySearch atGoal;
     private long nodes;
     private int effort = 1;
-    private int tries;
 
     Part(PlanProblem problem, Deadline deadline) {
         this.deadline = deadline;
@@ -127,7 +126,7 @@ final class Part {
         }
         for (int k = 0; k < SHARES.length && height > target && !deadline.passed(); k++) {
             long wanted = target + (long) (SHARES[k] * (height - target));
-            if (wanted >= height || k > 0 && onlyGoal) {
+            if (wanted >= height || (k > 0 && onlyGoal)) {
                 break;
             }
             long before = height;
