@@ -73,6 +73,18 @@ final class RandomProblem {
         return builder.build();
     }
 
+    /** Lives between two random moments: a third of all buffers is live at the busiest one. */
+    static PlanProblem uniform(int count, long seed) {
+        Random random = new Random(seed);
+        PlanProblem.Builder builder = PlanProblem.builder();
+        for (int i = 0; i < count; i++) {
+            long a = random.nextInt(2 * count);
+            long b = random.nextInt(2 * count);
+            builder.add(Math.min(a, b), Math.max(a, b) + 1, size(random));
+        }
+        return builder.build();
+    }
+
     /** A rectangle cut into pieces: the lowest height is {@code height}, and no byte of it is free at any time. */
     static PlanProblem cut(int count, int height, long seed) {
         Random random = new Random(seed);
