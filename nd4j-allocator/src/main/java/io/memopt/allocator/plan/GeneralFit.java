@@ -3,6 +3,8 @@
 package io.memopt.allocator.plan;
 
 import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * First fit for every kind of problem: fixed buffers first, then the others in a given order, each at the lowest offset at
@@ -13,6 +15,8 @@ import java.util.Arrays;
 final class GeneralFit {
     /** Pieces in more buckets than this are kept in one list that everybody looks at. */
     private static final int WIDE = 32;
+
+    private static final int PLACED_PER_CLOCK = 64;
 
     private final Timeline time;
     private final long[] offsets;
@@ -43,7 +47,13 @@ final class GeneralFit {
      * @throws IllegalArgumentException if two fixed buffers overlap
      */
     static long[] plan(Timeline time, int[] order) {
+        return Objects.requireNonNull(plan(time, order, null));
+    }
+
+    /** The same, or null if a deadline passes before it is done. */
+    static long @Nullable [] plan(Timeline time, int[] order, @Nullable Deadline deadline) {
         GeneralFit fit = new GeneralFit(time);
+        int placed = 0;
         for (int buffer : order) {
             long fixed = time.problem.fixedOffset(buffer);
             if (fixed != PlanProblem.FREE) {
@@ -55,6 +65,9 @@ final class GeneralFit {
             }
         }
         for (int buffer : order) {
+            if (deadline != null && ++placed % PLACED_PER_CLOCK == 0 && deadline.passed()) {
+                return null;
+            }
             if (time.problem.fixedOffset(buffer) == PlanProblem.FREE) {
                 fit.place(buffer, fit.lowest(buffer, 0));
             }
