@@ -58,8 +58,7 @@ final class GeneralFit {
             long fixed = time.problem.fixedOffset(buffer);
             if (fixed != PlanProblem.FREE) {
                 if (fit.lowest(buffer, fixed) != fixed) {
-                    throw new IllegalArgumentException("buffer " + buffer + " cannot lie at its fixed offset=" + fixed
-                            + ": another fixed buffer that lives at the same time is there. Move one of them");
+                    throw new IllegalArgumentException(collision(time.problem, buffer));
                 }
                 fit.place(buffer, fixed);
             }
@@ -73,6 +72,13 @@ final class GeneralFit {
             }
         }
         return fit.offsets;
+    }
+
+    /** Named by what it is: the number is that of a part of the caller's problem. */
+    private static String collision(PlanProblem problem, int buffer) {
+        return "The buffer of size=" + problem.size(buffer) + " that lives on [" + problem.start(buffer) + ", "
+                + problem.end(buffer) + ") cannot lie at its fixed offset=" + problem.fixedOffset(buffer)
+                + ": another fixed buffer is there at the same time. Move one of them";
     }
 
     private void place(int buffer, long offset) {

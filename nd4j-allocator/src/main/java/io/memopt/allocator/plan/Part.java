@@ -111,7 +111,7 @@ final class Part {
 
     /** Whether the search can deal with this part. */
     boolean searchable() {
-        return model != null || SectionModel.fits(time);
+        return model != null || SectionModel.fits(time, height);
     }
 
     /**
