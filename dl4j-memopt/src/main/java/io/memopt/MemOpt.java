@@ -9,6 +9,7 @@ import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.nd4j.Settings;
 import io.memopt.allocator.recording.TraceOptions;
 import io.memopt.allocator.recording.TraceWriter;
+import io.memopt.fit.Derived;
 import io.memopt.fit.MemoryForecast;
 import io.memopt.fit.Recorded;
 import io.memopt.listeners.prometheus.MetricsServer;
@@ -23,6 +24,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -138,6 +141,21 @@ public final class MemOpt implements AutoCloseable {
      */
     public static MemoryForecast willItFit(Model network, MultiDataSet example) {
         return Recorded.forecast(network, example);
+    }
+
+    /**
+     * An estimate for training from the configuration alone: makes no network and allocates nothing, so it may be asked
+     * anywhere. Prefer {@link #willItFit(Model, InputType...)} where the network fits.
+     *
+     * @throws IllegalArgumentException if a dimension of {@code input} is not known
+     */
+    public static MemoryForecast willItFit(MultiLayerConfiguration configuration, InputType input) {
+        return Derived.forecast(configuration, input);
+    }
+
+    /** As {@link #willItFit(MultiLayerConfiguration, InputType)} for a graph; one input type for each of its inputs. */
+    public static MemoryForecast willItFit(ComputationGraphConfiguration configuration, InputType... inputs) {
+        return Derived.forecast(configuration, inputs);
     }
 
     /** Name of the network in figures, e.g. {@code MultiLayerNetwork-1}; empty when nothing is observed. */

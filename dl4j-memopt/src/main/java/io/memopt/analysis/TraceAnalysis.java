@@ -28,6 +28,7 @@ import java.util.Optional;
  * @param growth owners whose bytes changed, steepest first
  * @param suspects what was never freed, largest first
  * @param transfers copies by direction
+ * @param transferBins the same over time, without bins in which nothing was copied
  * @param collections Java garbage collections
  * @param failures allocations that were refused
  * @param advice what to do, best first
@@ -49,6 +50,7 @@ public record TraceAnalysis(
         List<Growth> growth,
         List<LeakSuspect> suspects,
         List<TransferRow> transfers,
+        List<TransferBin> transferBins,
         GcRow collections,
         long failures,
         List<Advice> advice) {
@@ -67,6 +69,7 @@ public record TraceAnalysis(
         growth = List.copyOf(growth);
         suspects = List.copyOf(suspects);
         transfers = List.copyOf(transfers);
+        transferBins = List.copyOf(transferBins);
         advice = List.copyOf(advice);
     }
 

@@ -76,6 +76,7 @@ public final class TraceAnalyzer {
                 growth,
                 second.suspects(growth),
                 second.transfers(),
+                second.transferBins(),
                 collections,
                 second.failures(),
                 second.adviser.advice(

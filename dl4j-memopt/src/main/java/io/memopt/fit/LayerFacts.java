@@ -64,7 +64,7 @@ final class LayerFacts {
      * each output pixel); 0 when it does not unfold.
      */
     double unfoldFactor(String name) {
-        if (byName.get(name) instanceof ConvolutionLayer convolution && convolution.getNOut() > 0) {
+        if (byName.get(name) instanceof ConvolutionLayer convolution && LayerRules.unfolds(convolution)) {
             int taps = Arrays.stream(convolution.getKernelSize()).reduce(1, Math::multiplyExact);
             return (double) convolution.getNIn() * taps / convolution.getNOut();
         }

@@ -13,6 +13,7 @@ import java.util.stream.Stream;
 import org.assertj.core.data.Percentage;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
@@ -20,7 +21,6 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.zoo.model.Darknet19;
 import org.deeplearning4j.zoo.model.LeNet;
 import org.deeplearning4j.zoo.model.ResNet50;
-import org.deeplearning4j.zoo.model.SimpleCNN;
 import org.deeplearning4j.zoo.model.SqueezeNet;
 import org.deeplearning4j.zoo.model.TextGenerationLSTM;
 import org.deeplearning4j.zoo.model.UNet;
@@ -33,7 +33,7 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** Models of families that no rule was made for, batch and resolution varied; some minutes, hence the tag. */
+/** Both ways of forecasting on models of other families, batch and resolution varied; some minutes, hence the tag. */
 @Tag("soak")
 class WillItFitZooTest {
     private static final int CLASSES = 10;
@@ -49,31 +49,30 @@ class WillItFitZooTest {
         Supplier<Model> leNet = () -> LeNet.builder().numClasses(CLASSES).inputShape(shape(1, 28)).build().init();
         Supplier<Model> mlp = () -> Networks.mlp(64, 128, CLASSES);
         return Stream.of(
-                Arguments.of("LeNet", leNet, images(1, 28), 16),
-                Arguments.of("LeNet", leNet, images(1, 28), 64),
-                Arguments.of("SimpleCNN", simpleCnn(48), images(3, 48), 4),
-                Arguments.of("SimpleCNN", simpleCnn(64), images(3, 64), 9),
-                Arguments.of("ResNet50", resNet50(64), images(3, 64), 4),
-                Arguments.of("ResNet50", resNet50(96), images(3, 96), 6),
-                Arguments.of("UNet", uNet(32), masks(32), 4),
-                Arguments.of("UNet", uNet(64), masks(64), 2),
-                Arguments.of("Darknet19", darknet(64), images(3, 64), 4),
-                Arguments.of("Darknet19", darknet(96), images(3, 96), 8),
-                Arguments.of("SqueezeNet", squeezeNet(64), images(3, 64), 4),
-                Arguments.of("SqueezeNet", squeezeNet(96), images(3, 96), 8),
-                Arguments.of("TextGenerationLSTM", textLstm(), text(40), 8),
-                Arguments.of("TextGenerationLSTM", textLstm(), text(90), 16),
-                Arguments.of("mlp", mlp, (IntFunction<DataSet>) WillItFitZooTest::rows, 100),
+                Arguments.of("LeNet", leNet, InputType.convolutionalFlat(28, 28, 1), images(1, 28), 16),
+                Arguments.of("LeNet", leNet, InputType.convolutionalFlat(28, 28, 1), images(1, 28), 64),
+                Arguments.of("ResNet50", resNet50(96), image(96), images(3, 96), 6),
+                Arguments.of("ResNet50", resNet50(128), image(128), images(3, 128), 4),
+                Arguments.of("UNet", uNet(32), image(32), masks(32), 4),
+                Arguments.of("UNet", uNet(64), image(64), masks(64), 2),
+                Arguments.of("Darknet19", darknet(64), image(64), images(3, 64), 4),
+                Arguments.of("Darknet19", darknet(96), image(96), images(3, 96), 8),
+                Arguments.of("SqueezeNet", squeezeNet(64), image(64), images(3, 64), 4),
+                Arguments.of("SqueezeNet", squeezeNet(96), image(96), images(3, 96), 8),
+                Arguments.of("TextGenerationLSTM", textLstm(40), InputType.recurrent(47, 40), text(40), 8),
+                Arguments.of("TextGenerationLSTM", textLstm(90), InputType.recurrent(47, 90), text(90), 16),
+                Arguments.of("mlp", mlp, InputType.feedForward(64), (IntFunction<DataSet>) WillItFitZooTest::rows, 100),
                 Arguments.of(
                         "embedding",
                         (Supplier<Model>) WillItFitZooTest::embedding,
+                        InputType.feedForward(1),
                         (IntFunction<DataSet>) WillItFitZooTest::words,
                         50));
     }
 
-    @ParameterizedTest(name = "{0} {3}")
+    @ParameterizedTest(name = "{0} {4}")
     @MethodSource("models")
-    void prediction_isWithinTenPercent(String name, Supplier<Model> network, IntFunction<DataSet> data, int batch) {
+    void prediction_isWithinTenPercent(String name, Supplier<Model> network, InputType input, IntFunction<DataSet> data, int batch) {
         long started = System.nanoTime();
         MemoryForecast forecast =
                 MemOpt.willItFit(network.get(), data.apply(2).toMultiDataSet());
@@ -83,20 +82,19 @@ class WillItFitZooTest {
 
         int iterations = Math.min(MOST_ITERATIONS, prediction.settledAfter() + 1);
         MeasuredRun run = MeasuredRun.of(network, () -> data.apply(batch), iterations, Networks::fit);
+        long derived = DerivedForecastTest.derived(network.get(), input).at(batch).peakBytes();
         System.out.printf(
-                "%s, batch %d: predicted %d B in %d ms, measured %d B, %+.4f %%; %s%n",
+                "%s, batch %d: predicted %d B in %d ms, measured %d B, %+.4f %%, derived %+.4f %%; %s%n",
                 name,
                 batch,
                 prediction.peakBytes(),
                 millis,
                 run.peakBytes(),
                 100.0 * prediction.peakBytes() / run.peakBytes() - 100,
+                100.0 * derived / run.peakBytes() - 100,
                 prediction.culprit().text());
         assertThat(prediction.peakBytes()).isCloseTo(run.peakBytes(), Percentage.withPercentage(10));
-    }
-
-    private static Supplier<Model> simpleCnn(int side) {
-        return () -> SimpleCNN.builder().numClasses(CLASSES).inputShape(shape(3, side)).build().init();
+        assertThat(derived).isCloseTo(run.peakBytes(), Percentage.withPercentage(10));
     }
 
     private static Supplier<Model> resNet50(int side) {
@@ -115,8 +113,12 @@ class WillItFitZooTest {
         return () -> SqueezeNet.builder().numClasses(CLASSES).inputShape(shape(3, side)).build().init();
     }
 
-    private static Supplier<Model> textLstm() {
-        return () -> TextGenerationLSTM.builder().totalUniqueCharacters(47).build().init();
+    private static Supplier<Model> textLstm(int steps) {
+        return () -> TextGenerationLSTM.builder()
+                .totalUniqueCharacters(47)
+                .inputShape(new int[] {steps, 47})
+                .build()
+                .init();
     }
 
     private static Model embedding() {
@@ -128,6 +130,10 @@ class WillItFitZooTest {
                 .build());
         network.init();
         return network;
+    }
+
+    private static InputType image(int side) {
+        return InputType.convolutional(side, side, 3);
     }
 
     private static int[] shape(int channels, int side) {
