@@ -36,9 +36,9 @@ class Fragmentation {
     const worst = samples.reduce((a, b) => (Fragmentation.external(b) > Fragmentation.external(a) ? b : a));
     this.small = [
       new SmallChart(view, {
-        title: 'Fragmentation',
+        title: 'Share that is fragmented',
         label: `external fragmentation at most ${Fragmentation.external(worst).toFixed(2)}, internal at most ${Math.max(...samples.map(Fragmentation.internal)).toFixed(3)}`,
-        format: (value) => value.toFixed(2),
+        format: (value) => value.toFixed(3).replace(/0$/, ''),
         most: 1,
         series: [
           { name: 'external', color: () => '#E0559B', rows: rows(Fragmentation.external) },
@@ -93,7 +93,7 @@ class Fragmentation {
       context.fillRect(left + 2, height - 18 - tall, step - 4, tall);
       context.fillStyle = css('--soft');
       if (count > 0) context.fillText(formatCount(count), left + step / 2, height - 22 - tall);
-      context.fillText(step < 44 && i % 2 ? '' : formatBytes(2 ** (first + i)).replace('.0 ', ' '), left + step / 2, height - 4);
+      context.fillText(step < 52 && i % 2 ? '' : `≥ ${formatBytes(2 ** (first + i)).replace('.0 ', ' ')}`, left + step / 2, height - 4);
     });
   }
 }
