@@ -280,7 +280,8 @@ final class AnalysisText {
     }
 
     private void transfers() {
-        Table table = new Table("copies", "bytes", "waited", "bandwidth", "overlapped", "into page-locked", "direction");
+        Table table =
+                new Table("copies", "bytes", "waited", "bandwidth", "overlapped", "into page-locked", "direction");
         analysis.transfers()
                 .forEach((TransferRow row) -> table.row(
                         String.format(Locale.ROOT, "%,d", row.copies()),

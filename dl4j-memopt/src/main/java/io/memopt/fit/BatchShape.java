@@ -48,8 +48,8 @@ record BatchShape(
 
     /** Bytes of one item, labels and masks included. */
     long itemBytes() {
-        Stream<ItemShape> masks = Stream.concat(featureMasks.stream(), labelMasks.stream())
-                .flatMap(Optional::stream);
+        Stream<ItemShape> masks =
+                Stream.concat(featureMasks.stream(), labelMasks.stream()).flatMap(Optional::stream);
         return Stream.of(features.stream(), labels.stream(), masks)
                 .flatMap(shapes -> shapes)
                 .mapToLong(ItemShape::bytes)

@@ -32,7 +32,7 @@ final class CulpritFinder {
         return byLayer.entrySet().stream()
                 .max(Map.Entry.comparingByValue())
                 .map(most -> culprit(composition, most.getKey(), most.getValue(), activations))
-                .orElseGet(() -> new Culprit("", 0, "no layer is known to need more than the others"));
+                .orElseGet(() -> new Culprit("", 0, "no layer is known to need more than the others", ""));
     }
 
     private Culprit culprit(Composition composition, String layer, long bytes, Map<String, Long> activations) {
@@ -44,9 +44,10 @@ final class CulpritFinder {
         String where = largest.workspace().isEmpty() ? "detached arrays" : largest.workspace();
         String text = facts.describe(layer) + " needs " + ByteSize.scaled(bytes) + ", " + share + " % of "
                 + ByteSize.scaled(composition.bytes()) + ": mostly "
-                + words(largest.category()) + " of its " + largest.phase().name().toLowerCase(Locale.ROOT)
+                + words(largest.category()) + " of its "
+                + largest.phase().name().toLowerCase(Locale.ROOT)
                 + " pass in " + where + ", " + arrays(largest, layer, activations.getOrDefault(layer, 0L));
-        return new Culprit(layer, bytes, text);
+        return new Culprit(layer, bytes, text, "");
     }
 
     private String arrays(Part part, String layer, long activationBytes) {

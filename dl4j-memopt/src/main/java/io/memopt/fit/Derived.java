@@ -58,14 +58,16 @@ public final class Derived {
         Passes training = new Passes(steps, steps, workspaces(layout, steps));
         BatchShape shape = new BatchShape(
                 features,
-                layout.outputs().stream().map(output -> ItemShape.of(output, type)).toList(),
+                layout.outputs().stream()
+                        .map(output -> ItemShape.of(output, type))
+                        .toList(),
                 List.of(),
                 List.of());
         return new MemoryForecast(
                 Method.DERIVED,
                 certainty(rules),
                 training,
-                training,
+                Optional.empty(),
                 Optional.empty(),
                 layout.bytes(),
                 shape,
@@ -76,8 +78,7 @@ public final class Derived {
         String text = "derived from the configuration, an estimate: most networks are within 10 %";
         return rules.guessed().isEmpty()
                 ? text
-                : text + "; guessed what these need, for which there is no rule: "
-                        + String.join(", ", rules.guessed());
+                : text + "; guessed what these need, for which there is no rule: " + String.join(", ", rules.guessed());
     }
 
     private static Map<String, WorkspaceRules> workspaces(Layout layout, List<Step> steps) {

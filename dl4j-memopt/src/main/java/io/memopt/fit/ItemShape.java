@@ -35,14 +35,13 @@ record ItemShape(List<Long> dimensions, DataType type) {
      * @throws IllegalArgumentException if a dimension is not known, e.g. the length of a sequence
      */
     static ItemShape of(InputType input, DataType type) {
-        long[] shape =
-                switch (input.getType()) {
-                    case FF -> new long[] {((InputType.InputTypeFeedForward) input).getSize()};
-                    case CNNFlat -> new long[] {((InputType.InputTypeConvolutionalFlat) input).getFlattenedSize()};
-                    case RNN -> sequence((InputType.InputTypeRecurrent) input);
-                    case CNN -> image((InputType.InputTypeConvolutional) input);
-                    case CNN3D -> volume((InputType.InputTypeConvolutional3D) input);
-                };
+        long[] shape = switch (input.getType()) {
+            case FF -> new long[] {((InputType.InputTypeFeedForward) input).getSize()};
+            case CNNFlat -> new long[] {((InputType.InputTypeConvolutionalFlat) input).getFlattenedSize()};
+            case RNN -> sequence((InputType.InputTypeRecurrent) input);
+            case CNN -> image((InputType.InputTypeConvolutional) input);
+            case CNN3D -> volume((InputType.InputTypeConvolutional3D) input);
+        };
         if (Arrays.stream(shape).anyMatch(dimension -> dimension <= 0)) {
             throw new IllegalArgumentException("input type " + input + " has a dimension that is not known; name all,"
                     + " e.g. InputType.recurrent(size, steps), or give an example of the data");
@@ -75,7 +74,8 @@ record ItemShape(List<Long> dimensions, DataType type) {
 
     /** An array of {@code batch} items, all zero. */
     INDArray zeros(int batch) {
-        LongStream shape = LongStream.concat(LongStream.of(batch), dimensions.stream().mapToLong(Long::longValue));
+        LongStream shape =
+                LongStream.concat(LongStream.of(batch), dimensions.stream().mapToLong(Long::longValue));
         return Nd4j.create(type, shape.toArray());
     }
 }

@@ -52,7 +52,8 @@ final class LayerFacts {
         String type = layer.getClass().getSimpleName();
         if (layer instanceof ConvolutionLayer convolution) {
             int[] kernel = convolution.getKernelSize();
-            String sides = String.join("x", Arrays.stream(kernel).mapToObj(Integer::toString).toList());
+            String sides = String.join(
+                    "x", Arrays.stream(kernel).mapToObj(Integer::toString).toList());
             return name + " (" + type + " " + sides + ", " + convolution.getNIn() + " to " + convolution.getNOut()
                     + " channels)";
         }

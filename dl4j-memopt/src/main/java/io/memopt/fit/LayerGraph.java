@@ -37,8 +37,7 @@ final class LayerGraph implements Layout {
 
     static LayerGraph of(ComputationGraphConfiguration given, InputType... data) {
         ComputationGraphConfiguration configuration = given.clone();
-        Truncation truncation =
-                Truncation.of(configuration.getBackpropType(), configuration.getTbpttFwdLength(), data);
+        Truncation truncation = Truncation.of(configuration.getBackpropType(), configuration.getTbpttFwdLength(), data);
         InputType[] inputs = Arrays.stream(data).map(truncation::shorten).toArray(InputType[]::new);
         Map<String, InputType> types = configuration.getLayerActivationTypes(true, false, inputs);
         for (int i = 0; i < inputs.length; i++) {
@@ -62,9 +61,8 @@ final class LayerGraph implements Layout {
             String name,
             GraphVertex vertex,
             Map<String, InputType> types) {
-        Optional<Layer> layer = vertex instanceof LayerVertex of
-                ? Optional.of(of.getLayerConf().getLayer())
-                : Optional.empty();
+        Optional<Layer> layer =
+                vertex instanceof LayerVertex of ? Optional.of(of.getLayerConf().getLayer()) : Optional.empty();
         List<String> inputs = configuration.getVertexInputs().get(name);
         List<InputType> in = inputs.stream().map(types::get).toList();
         return new Place(

@@ -145,13 +145,16 @@ final class LayerRules {
     private Needs backwardInTime(Place place, long in, long out) {
         long steps = steps(place);
         long units = out / steps;
-        List<Long> loop = Needs.all(stepOf(place, in / steps, units), List.of(units));
-        List<Long> updates = Needs.all(Needs.times(5, units), place.first() ? List.of(in / steps) : List.of());
+        List<Long> gates = stepOf(place, in / steps, units);
+        // Without workspaces, recorded iterations have six arrays of one unit each less in every step.
+        List<Long> loop = scoped
+                ? Needs.all(gates, List.of(units))
+                : inEachStep(steps, place.first() ? Needs.all(gates, List.of(in / steps)) : gates);
         return new Needs(
                 Needs.all(Needs.times((int) (9 * steps + 6), units), List.of(out)),
                 List.of(in),
                 List.of(),
-                scoped ? loop : Needs.all(inEachStep(steps, loop), inEachStep(steps, updates)),
+                loop,
                 4 * units * units);
     }
 
@@ -164,7 +167,10 @@ final class LayerRules {
     private List<Long> inEachStep(long steps, List<Long> arrays) {
         return scoped
                 ? arrays
-                : Stream.generate(() -> arrays).limit(steps).flatMap(List::stream).toList();
+                : Stream.generate(() -> arrays)
+                        .limit(steps)
+                        .flatMap(List::stream)
+                        .toList();
     }
 
     /** What computing the score of an output layer takes. */

@@ -26,8 +26,7 @@ final class LayerStack implements Layout {
 
     static LayerStack of(MultiLayerConfiguration given, InputType data) {
         MultiLayerConfiguration configuration = given.clone();
-        Truncation truncation =
-                Truncation.of(configuration.getBackpropType(), configuration.getTbpttFwdLength(), data);
+        Truncation truncation = Truncation.of(configuration.getBackpropType(), configuration.getTbpttFwdLength(), data);
         InputType input = truncation.shorten(data);
         List<InputType> types = configuration.getLayerActivationTypes(input);
         List<Place> places = new ArrayList<>();

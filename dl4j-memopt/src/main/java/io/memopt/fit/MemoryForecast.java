@@ -4,6 +4,7 @@ package io.memopt.fit;
 
 import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.recording.ByteSize;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -37,18 +38,18 @@ public final class MemoryForecast {
     private final Method method;
     private final String certainty;
     private final Passes training;
-    private final Passes byLayer;
+    private final Optional<Passes> byLayer;
     private final Optional<Passes> inference;
     private final NetworkBytes base;
     private final BatchShape shape;
     private final LayerFacts facts;
 
-    /** @param byLayer training passes with workspaces, in which layers are known */
+    /** @param byLayer training passes with workspaces, if layers are known in these alone */
     MemoryForecast(
             Method method,
             String certainty,
             Passes training,
-            Passes byLayer,
+            Optional<Passes> byLayer,
             Optional<Passes> inference,
             NetworkBytes base,
             BatchShape shape,
@@ -81,25 +82,37 @@ public final class MemoryForecast {
     public Prediction at(int batch) {
         check("batch", batch);
         Simulation.Explained explained = Simulation.explain(training, batch, Alignment.BYTES);
+        Composition peak = composition(explained.peak(), batch);
         Composition settled = composition(explained.settled(), batch);
         return new Prediction(
                 batch,
-                composition(explained.peak(), batch),
+                peak,
                 settled,
                 explained.outcome().passes(),
                 explained.outcome().garbageBytes(),
-                culprit(settled, batch));
+                culprit(settled, batch).withFix(fix(batch, peak.bytes())));
     }
 
     private Culprit culprit(Composition settled, int batch) {
         CulpritFinder finder = new CulpritFinder(facts);
-        if (training == byLayer) {
+        if (byLayer.isEmpty()) {
             return finder.find(settled, activations(batch));
         }
-        List<Part> parts = Simulation.explain(byLayer, batch, Alignment.BYTES).settled();
+        List<Part> parts =
+                Simulation.explain(byLayer.get(), batch, Alignment.BYTES).settled();
         Culprit inWorkspaces = finder.find(composition(parts, batch), activations(batch));
-        return new Culprit(
-                inWorkspaces.layer(), inWorkspaces.bytes(), "if workspaces were used, " + inWorkspaces.text());
+        String text = "if workspaces were used, " + inWorkspaces.text();
+        return new Culprit(inWorkspaces.layer(), inWorkspaces.bytes(), text, "");
+    }
+
+    private String fix(int batch, long peakBytes) {
+        if (batch == 1) {
+            return "";
+        }
+        int half = batch / 2;
+        long then = peakBytes(half);
+        return "Train with batches of " + half + ": the peak will be " + ByteSize.format(then) + ", "
+                + ByteSize.scaled(peakBytes - then) + " less.";
     }
 
     /**
@@ -135,7 +148,8 @@ public final class MemoryForecast {
         check("batch", batch);
         return inference.map(passes -> {
             Simulation.Outcome outcome = Simulation.run(passes, batch, Alignment.BYTES);
-            long inputBytes = shape.features().stream().mapToLong(ItemShape::bytes).sum() * batch;
+            long inputBytes =
+                    shape.features().stream().mapToLong(ItemShape::bytes).sum() * batch;
             return new PoolPrediction(
                     threads,
                     batch,
@@ -147,9 +161,8 @@ public final class MemoryForecast {
     }
 
     private long peakBytes(int batch) {
-        return Simulation.run(training, batch, Alignment.BYTES).peakBytes() + outside(batch).stream()
-                .mapToLong(Part::bytes)
-                .sum();
+        return Simulation.run(training, batch, Alignment.BYTES).peakBytes()
+                + outside(batch).stream().mapToLong(Part::bytes).sum();
     }
 
     private Composition composition(List<Part> parts, int batch) {
@@ -169,7 +182,7 @@ public final class MemoryForecast {
     /** Bytes of the largest activation that each layer makes going forward. */
     private Map<String, Long> activations(int batch) {
         Map<String, Long> bytes = new HashMap<>();
-        for (Step step : byLayer.later()) {
+        for (Step step : byLayer.orElse(training).later()) {
             if (step.owner().category() == Category.ACTIVATIONS && step.owner().phase() == Phase.FORWARD) {
                 bytes.merge(step.owner().layer(), step.bytes(batch), Math::max);
             }

@@ -30,10 +30,10 @@ public record Prediction(
         return peakBytes() <= budgetBytes;
     }
 
-    /** Both peaks and the culprit in a line. */
+    /** Both peaks, the culprit and what to do, in a line. */
     @Override
     public String toString() {
         return "batch " + batch + ": peak " + ByteSize.format(peakBytes()) + ", " + ByteSize.scaled(settled.bytes())
-                + " after " + settledAfter + " iterations; " + culprit.text();
+                + " after " + settledAfter + " iterations; " + culprit.text() + ". " + culprit.fix();
     }
 }

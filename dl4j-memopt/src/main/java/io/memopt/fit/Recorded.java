@@ -9,7 +9,6 @@ import io.memopt.listeners.training.Trackers;
 import io.memopt.listeners.training.TrainingTracker;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
@@ -100,7 +99,9 @@ public final class Recorded {
                 Method.RECORDED,
                 certainty(StraightLines.deviation(training, check)),
                 training,
-                TrialNetwork.trainingMode(network) == WorkspaceMode.NONE ? byLayer(trial, shape, owners) : training,
+                TrialNetwork.trainingMode(network) == WorkspaceMode.NONE
+                        ? byLayer(trial, shape, owners)
+                        : Optional.empty(),
                 inference,
                 low.seen().base(),
                 shape,
@@ -108,12 +109,11 @@ public final class Recorded {
     }
 
     /** Steps that know their layers; training that uses no workspaces does not tell. Empty if they cannot be had. */
-    private static Passes byLayer(Trial trial, BatchShape shape, OwnerTable owners) {
+    private static Optional<Passes> byLayer(Trial trial, BatchShape shape, OwnerTable owners) {
         return StraightLines.through(
-                        new StraightLines.Point(LOW, trial.trainInWorkspaces(shape, LOW)),
-                        new StraightLines.Point(HIGH, trial.trainInWorkspaces(shape, HIGH)),
-                        owners)
-                .orElseGet(() -> new Passes(List.of(), List.of(), Map.of()));
+                new StraightLines.Point(LOW, trial.trainInWorkspaces(shape, LOW)),
+                new StraightLines.Point(HIGH, trial.trainInWorkspaces(shape, HIGH)),
+                owners);
     }
 
     private static String certainty(long deviation) {
@@ -131,8 +131,9 @@ public final class Recorded {
         boolean initialised = network instanceof MultiLayerNetwork layers && layers.getLayers() != null
                 || network instanceof ComputationGraph graph && graph.getVertices() != null;
         if (!initialised) {
-            throw new IllegalArgumentException("network=" + (network == null ? null : network.getClass().getName())
-                    + ", expected an initialised MultiLayerNetwork or ComputationGraph");
+            throw new IllegalArgumentException(
+                    "network=" + (network == null ? null : network.getClass().getName())
+                            + ", expected an initialised MultiLayerNetwork or ComputationGraph");
         }
         return network;
     }

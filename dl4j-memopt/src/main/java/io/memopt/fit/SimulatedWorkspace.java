@@ -67,9 +67,7 @@ final class SimulatedWorkspace {
         boolean learns = rules.learning() != LearningPolicy.NONE && fullestBytes > 0;
         if (learns) {
             spilled = 0;
-            boolean first = rules.learning() == LearningPolicy.OVER_TIME
-                    ? scopes == rules.cycles()
-                    : size == 0;
+            boolean first = rules.learning() == LearningPolicy.OVER_TIME ? scopes == rules.cycles() : size == 0;
             boolean again = size > 0 && cycleBytes > 0 && rules.grows();
             if (first || again) {
                 initialise();

@@ -47,7 +47,8 @@ final class StraightLines {
             if (steps.get(i).op() != noted.get(i).op()) {
                 return -1;
             }
-            most = Math.max(most, Math.abs(steps.get(i).bytes(batch) - noted.get(i).bytes()));
+            most = Math.max(
+                    most, Math.abs(steps.get(i).bytes(batch) - noted.get(i).bytes()));
         }
         return most;
     }
@@ -62,11 +63,7 @@ final class StraightLines {
     }
 
     private static List<Step> line(
-            List<TrialRecorder.Noted> low,
-            List<TrialRecorder.Noted> high,
-            int lowBatch,
-            int apart,
-            OwnerTable owners) {
+            List<TrialRecorder.Noted> low, List<TrialRecorder.Noted> high, int lowBatch, int apart, OwnerTable owners) {
         List<Step> steps = new ArrayList<>();
         for (int i = 0; i < low.size(); i++) {
             TrialRecorder.Noted noted = low.get(i);

@@ -11,11 +11,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Model;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.memory.MemoryWorkspaceManager;
-import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.dataset.api.MultiDataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
@@ -48,13 +47,12 @@ final class Trial {
             List<ItemShape> outputs) {}
 
     /** One pass; returns the shapes of its outputs if it has any. */
-    private interface Pass {
-        List<ItemShape> run(TrialNetwork network);
+    private interface Pass<D> {
+        List<ItemShape> run(TrialNetwork network, D data);
     }
 
     Seen train(BatchShape shape, int batch) {
-        MultiDataSet data = shape.zeros(batch);
-        return inOwnThread(network -> {
+        return inOwnThread(() -> shape.zeros(batch), (network, data) -> {
             network.fit(data);
             return List.of();
         });
@@ -62,8 +60,7 @@ final class Trial {
 
     /** As {@link #train} with workspaces, whatever the configuration says; without them layers are not told apart. */
     Seen trainInWorkspaces(BatchShape shape, int batch) {
-        MultiDataSet data = shape.zeros(batch);
-        return inOwnThread(network -> {
+        return inOwnThread(() -> shape.zeros(batch), (network, data) -> {
             network.useWorkspaces();
             network.fit(data);
             return List.of();
@@ -71,19 +68,23 @@ final class Trial {
     }
 
     Seen infer(BatchShape shape, int batch) {
-        INDArray[] features = shape.features(batch);
-        return inOwnThread(network -> network.output(features));
+        return inOwnThread(() -> shape.features(batch), TrialNetwork::output);
     }
 
-    private Seen inOwnThread(Pass pass) {
-        FutureTask<Seen> task = new FutureTask<>(() -> run(pass));
-        new Thread(task, "memopt-fit").start();
+    private <D> Seen inOwnThread(Supplier<D> data, Pass<D> pass) {
+        FutureTask<Seen> task = new FutureTask<>(() -> run(data.get(), pass));
+        Thread thread = new Thread(task, "memopt-fit");
+        thread.setDaemon(true);
+        thread.start();
         try {
             return task.get();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("interrupted while a trial of the network ran", e);
         } catch (ExecutionException e) {
+            if (e.getCause() instanceof Error error) {
+                throw error;
+            }
             throw new IllegalArgumentException(
                     "The network cannot be tried with this input: " + e.getCause()
                             + ". Check the input type, or give an example of the data.",
@@ -91,7 +92,7 @@ final class Trial {
         }
     }
 
-    private Seen run(Pass pass) {
+    private <D> Seen run(D data, Pass<D> pass) {
         Recording recording = tracker.recording();
         try (TrialNetwork network = TrialNetwork.copyOf(original)) {
             tracker.track(network.model());
@@ -102,7 +103,7 @@ final class Trial {
             try {
                 List<ItemShape> outputs = List.of();
                 for (int i = 0; i < PASSES; i++) {
-                    outputs = pass.run(network);
+                    outputs = pass.run(network, data);
                     recorder.endPass();
                 }
                 return new Seen(recorder.passes(), rules(), network.bytes(), outputs);

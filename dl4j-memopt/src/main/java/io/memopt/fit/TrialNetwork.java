@@ -30,9 +30,7 @@ final class TrialNetwork implements AutoCloseable {
     /** A copy of {@code original} with parameters of its own and no listeners; the original is only read. */
     static TrialNetwork copyOf(Model original) {
         return new TrialNetwork(
-                original instanceof MultiLayerNetwork network
-                        ? copy(network)
-                        : copy((ComputationGraph) original));
+                original instanceof MultiLayerNetwork network ? copy(network) : copy((ComputationGraph) original));
     }
 
     private static MultiLayerNetwork copy(MultiLayerNetwork original) {
@@ -49,8 +47,7 @@ final class TrialNetwork implements AutoCloseable {
     }
 
     private static ComputationGraph copy(ComputationGraph original) {
-        ComputationGraph copy =
-                new ComputationGraph(original.getConfiguration().clone());
+        ComputationGraph copy = new ComputationGraph(original.getConfiguration().clone());
         copy.init(parametersOf(original), false);
         for (GraphVertex vertex : original.getVertices()) {
             GraphVertex same = copy.getVertex(vertex.getVertexName());
@@ -106,7 +103,10 @@ final class TrialNetwork implements AutoCloseable {
     void fit(MultiDataSet data) {
         if (model instanceof MultiLayerNetwork network) {
             network.fit(new DataSet(
-                    data.getFeatures(0), data.getLabels(0), first(data.getFeaturesMaskArrays()), first(data.getLabelsMaskArrays())));
+                    data.getFeatures(0),
+                    data.getLabels(0),
+                    first(data.getFeaturesMaskArrays()),
+                    first(data.getLabelsMaskArrays())));
         } else {
             ((ComputationGraph) model).fit(data);
         }

@@ -56,7 +56,10 @@ class TransferBookTest {
                         new TransferRow(TransferDirection.DEVICE_TO_HOST, 2, 80, 20, 0, OptionalLong.of(64)));
         assertThat(analysis.transfers().get(0).overlappedShare()).isEqualTo(0.3);
         assertThat(analysis.transfers().get(0).bytesPerSecond()).hasValue(2.5e9);
-        assertThat(analysis.transferBins().stream().mapToLong(TransferBin::bytes).sum()).isEqualTo(1080);
+        assertThat(analysis.transferBins().stream()
+                        .mapToLong(TransferBin::bytes)
+                        .sum())
+                .isEqualTo(1080);
         assertThat(analysis.transferBins()).hasSize(3);
         assertThat(analysis.transferBins().get(2).bytes()).isEqualTo(16);
         assertThat(analysis.transferBins().get(2).fromNanos())

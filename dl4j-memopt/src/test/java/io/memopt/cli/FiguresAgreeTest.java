@@ -162,8 +162,7 @@ class FiguresAgreeTest {
         }
         assertThat(shown).isEqualTo(expected);
         assertThat(sum(page.getAsJsonArray("transferBins"), 4)).isEqualTo(sum(page.getAsJsonArray("transfers"), 2));
-        assertThat(page.getAsJsonArray("transferBins"))
-                .hasSameSizeAs(summary.getAsJsonArray("transferBins"));
+        assertThat(page.getAsJsonArray("transferBins")).hasSameSizeAs(summary.getAsJsonArray("transferBins"));
     }
 
     private void assertWorkspaces() {
@@ -203,7 +202,9 @@ class FiguresAgreeTest {
         Map<List<Object>, Double> slopes = new HashMap<>();
         for (JsonObject row : objects(summary.getAsJsonArray("growth"))) {
             slopes.put(
-                    List.of(owner(row.getAsJsonObject("owner")), row.get("space").getAsString()),
+                    List.of(
+                            owner(row.getAsJsonObject("owner")),
+                            row.get("space").getAsString()),
                     row.get("bytesPerStep").getAsDouble());
         }
         Map<Integer, String> owners = new HashMap<>();
@@ -213,9 +214,11 @@ class FiguresAgreeTest {
         Map<List<Object>, Double> shown = new HashMap<>();
         for (JsonArray row : rows(page.getAsJsonArray("usage"))) {
             if (row.size() > 7) {
-                String space =
-                        io.memopt.allocator.event.MemorySpace.values()[row.get(1).getAsInt()].name();
-                shown.put(List.of(owners.get(row.get(0).getAsInt()), space), row.get(7).getAsDouble());
+                String space = io.memopt.allocator.event.MemorySpace.values()[
+                        row.get(1).getAsInt()].name();
+                shown.put(
+                        List.of(owners.get(row.get(0).getAsInt()), space),
+                        row.get(7).getAsDouble());
             }
         }
         assertThat(shown).isEqualTo(slopes);

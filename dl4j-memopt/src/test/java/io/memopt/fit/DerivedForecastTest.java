@@ -42,8 +42,8 @@ class DerivedForecastTest {
 
     static Stream<Arguments> families() {
         return Stream.of(Networks.values())
-                .flatMap(family -> Stream.of(WorkspaceMode.ENABLED, WorkspaceMode.NONE)
-                        .map(mode -> Arguments.of(family, mode)));
+                .flatMap(family ->
+                        Stream.of(WorkspaceMode.ENABLED, WorkspaceMode.NONE).map(mode -> Arguments.of(family, mode)));
     }
 
     @ParameterizedTest
@@ -72,8 +72,8 @@ class DerivedForecastTest {
     void estimate_ofConvolutions_namesTheSecond() {
         MultiLayerConfiguration configuration = Networks.cnn(64, 5).getLayerWiseConfigurations();
 
-        Prediction prediction =
-                MemOpt.willItFit(configuration, InputType.convolutional(64, 64, 3)).at(8);
+        Prediction prediction = MemOpt.willItFit(configuration, InputType.convolutional(64, 64, 3))
+                .at(8);
 
         assertThat(prediction.culprit().layer()).isEqualTo("layer1");
         assertThat(prediction.culprit().text()).contains("3 of 19.1 MiB (the input unfolded");

@@ -21,6 +21,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.assertj.core.data.Percentage;
 import org.deeplearning4j.nn.api.Model;
@@ -29,6 +31,7 @@ import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.transferlearning.TransferLearning;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -70,15 +73,15 @@ class WillItFitTest {
 
     static Stream<Arguments> families() {
         return Stream.of(Networks.values())
-                .flatMap(family -> Stream.of(WorkspaceMode.ENABLED, WorkspaceMode.NONE)
-                        .map(mode -> Arguments.of(family, mode)));
+                .flatMap(family ->
+                        Stream.of(WorkspaceMode.ENABLED, WorkspaceMode.NONE).map(mode -> Arguments.of(family, mode)));
     }
 
     @ParameterizedTest
     @MethodSource("families")
     void prediction_ofFamily_isWhatTrainingReserves(Networks family, WorkspaceMode mode) {
-        MemoryForecast forecast = MemOpt.willItFit(
-                family.create(mode), family.data(1, 3).toMultiDataSet());
+        MemoryForecast forecast =
+                MemOpt.willItFit(family.create(mode), family.data(1, 3).toMultiDataSet());
 
         Prediction prediction = forecast.at(12);
 
@@ -102,14 +105,48 @@ class WillItFitTest {
     }
 
     @Test
-    void halfTheBatch_hasThePredictedEffect() {
-        MemoryForecast forecast = forecast48(() -> Networks.cnn(48, 5));
+    void fix_hasThePredictedEffect() {
+        Prediction prediction = forecast48(() -> Networks.cnn(48, 5)).at(16);
+        Matcher fix = Pattern.compile("batches of (\\d+): the peak will be .*\\((\\d+) B\\)")
+                .matcher(prediction.culprit().fix());
+        assertThat(fix.find()).isTrue();
 
-        long saved = forecast.at(16).peakBytes() - forecast.at(8).peakBytes();
+        MeasuredRun before = measure(() -> Networks.cnn(48, 5), WillItFitTest::images48, 16, 4);
+        MeasuredRun after = measure(
+                () -> Networks.cnn(48, 5), WillItFitTest::images48, Integer.parseInt(fix.group(1)), 4);
 
-        long measured = measure(() -> Networks.cnn(48, 5), WillItFitTest::images48, 16, 4).peakBytes()
-                - measure(() -> Networks.cnn(48, 5), WillItFitTest::images48, 8, 4).peakBytes();
-        assertThat(saved).isCloseTo(measured, CLOSE);
+        long saved = prediction.peakBytes() - Long.parseLong(fix.group(2));
+        assertThat(saved).isCloseTo(before.peakBytes() - after.peakBytes(), CLOSE);
+    }
+
+    @Test
+    void prediction_ofFrozenLayers_isWhatTrainingReserves() {
+        Supplier<MultiLayerNetwork> frozen = () -> new TransferLearning.Builder(
+                        (MultiLayerNetwork) Networks.LENET.create(WorkspaceMode.ENABLED))
+                .setFeatureExtractor(1)
+                .build();
+
+        Prediction prediction = MemOpt.willItFit(frozen.get(), InputType.convolutionalFlat(28, 28, 1))
+                .at(12);
+
+        assertPredicted(prediction, frozen, batch -> Networks.LENET.data(batch, 3));
+    }
+
+    @Test
+    void prediction_ofMaskedSequences_isWhatTrainingReserves() {
+        IntFunction<DataSet> masked = batch -> {
+            DataSet data = Networks.sequences(batch, 9, 1);
+            data.setFeaturesMaskArray(Nd4j.ones(batch, 9));
+            data.setLabelsMaskArray(Nd4j.ones(batch, 9));
+            return data;
+        };
+        Supplier<Model> network = () -> Networks.LSTM_TEXT.create(WorkspaceMode.ENABLED);
+
+        Prediction prediction = MemOpt.willItFit(
+                        network.get(), masked.apply(1).toMultiDataSet())
+                .at(12);
+
+        assertPredicted(prediction, network, masked);
     }
 
     @Test
@@ -196,8 +233,7 @@ class WillItFitTest {
         return cached;
     }
 
-    static void assertPredicted(
-            Prediction prediction, Supplier<? extends Model> network, IntFunction<DataSet> data) {
+    static void assertPredicted(Prediction prediction, Supplier<? extends Model> network, IntFunction<DataSet> data) {
         MeasuredRun run = measure(network, data, prediction.batch(), prediction.settledAfter() + 1);
 
         System.out.printf(

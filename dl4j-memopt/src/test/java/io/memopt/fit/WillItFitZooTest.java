@@ -46,7 +46,11 @@ class WillItFitZooTest {
     }
 
     static Stream<Arguments> models() {
-        Supplier<Model> leNet = () -> LeNet.builder().numClasses(CLASSES).inputShape(shape(1, 28)).build().init();
+        Supplier<Model> leNet = () -> LeNet.builder()
+                .numClasses(CLASSES)
+                .inputShape(shape(1, 28))
+                .build()
+                .init();
         Supplier<Model> mlp = () -> Networks.mlp(64, 128, CLASSES);
         return Stream.of(
                 Arguments.of("LeNet", leNet, InputType.convolutionalFlat(28, 28, 1), images(1, 28), 16),
@@ -72,17 +76,18 @@ class WillItFitZooTest {
 
     @ParameterizedTest(name = "{0} {4}")
     @MethodSource("models")
-    void prediction_isWithinTenPercent(String name, Supplier<Model> network, InputType input, IntFunction<DataSet> data, int batch) {
+    void prediction_isWithinTenPercent(
+            String name, Supplier<Model> network, InputType input, IntFunction<DataSet> data, int batch) {
         long started = System.nanoTime();
-        MemoryForecast forecast =
-                MemOpt.willItFit(network.get(), data.apply(2).toMultiDataSet());
+        MemoryForecast forecast = MemOpt.willItFit(network.get(), data.apply(2).toMultiDataSet());
         long millis = (System.nanoTime() - started) / 1_000_000;
 
         Prediction prediction = forecast.at(batch);
 
         int iterations = Math.min(MOST_ITERATIONS, prediction.settledAfter() + 1);
         MeasuredRun run = MeasuredRun.of(network, () -> data.apply(batch), iterations, Networks::fit);
-        long derived = DerivedForecastTest.derived(network.get(), input).at(batch).peakBytes();
+        long derived =
+                DerivedForecastTest.derived(network.get(), input).at(batch).peakBytes();
         System.out.printf(
                 "%s, batch %d: predicted %d B in %d ms, measured %d B, %+.4f %%, derived %+.4f %%; %s%n",
                 name,
@@ -98,7 +103,11 @@ class WillItFitZooTest {
     }
 
     private static Supplier<Model> resNet50(int side) {
-        return () -> ResNet50.builder().numClasses(CLASSES).inputShape(shape(3, side)).build().init();
+        return () -> ResNet50.builder()
+                .numClasses(CLASSES)
+                .inputShape(shape(3, side))
+                .build()
+                .init();
     }
 
     private static Supplier<Model> uNet(int side) {
@@ -106,11 +115,19 @@ class WillItFitZooTest {
     }
 
     private static Supplier<Model> darknet(int side) {
-        return () -> Darknet19.builder().numClasses(CLASSES).inputShape(shape(3, side)).build().init();
+        return () -> Darknet19.builder()
+                .numClasses(CLASSES)
+                .inputShape(shape(3, side))
+                .build()
+                .init();
     }
 
     private static Supplier<Model> squeezeNet(int side) {
-        return () -> SqueezeNet.builder().numClasses(CLASSES).inputShape(shape(3, side)).build().init();
+        return () -> SqueezeNet.builder()
+                .numClasses(CLASSES)
+                .inputShape(shape(3, side))
+                .build()
+                .init();
     }
 
     private static Supplier<Model> textLstm(int steps) {
@@ -125,8 +142,16 @@ class WillItFitZooTest {
         MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
                 .list()
                 .layer(new EmbeddingLayer.Builder().nIn(500).nOut(64).build())
-                .layer(new DenseLayer.Builder().nIn(64).nOut(32).activation(Activation.RELU).build())
-                .layer(new OutputLayer.Builder().nIn(32).nOut(CLASSES).activation(Activation.SOFTMAX).build())
+                .layer(new DenseLayer.Builder()
+                        .nIn(64)
+                        .nOut(32)
+                        .activation(Activation.RELU)
+                        .build())
+                .layer(new OutputLayer.Builder()
+                        .nIn(32)
+                        .nOut(CLASSES)
+                        .activation(Activation.SOFTMAX)
+                        .build())
                 .build());
         network.init();
         return network;
