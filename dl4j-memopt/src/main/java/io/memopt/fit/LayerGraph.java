@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
@@ -47,7 +48,7 @@ final class LayerGraph implements Layout {
         var indices = graph.calculateIndices();
         List<Place> places = new ArrayList<>();
         for (int index : indices.getTopologicalSortOrder()) {
-            String name = indices.getIdxToName().get(index);
+            String name = Objects.requireNonNull(indices.getIdxToName().get(index));
             GraphVertex vertex = configuration.getVertices().get(name);
             if (vertex != null) {
                 places.add(place(configuration, name, vertex, types));
@@ -63,7 +64,8 @@ final class LayerGraph implements Layout {
             Map<String, InputType> types) {
         Optional<Layer> layer =
                 vertex instanceof LayerVertex of ? Optional.of(of.getLayerConf().getLayer()) : Optional.empty();
-        List<String> inputs = configuration.getVertexInputs().get(name);
+        List<String> inputs =
+                Objects.requireNonNull(configuration.getVertexInputs().get(name), name);
         List<InputType> in = inputs.stream().map(types::get).toList();
         return new Place(
                 name,
@@ -71,7 +73,7 @@ final class LayerGraph implements Layout {
                 layer.<Object>map(of -> of).orElse(vertex).getClass().getSimpleName(),
                 inputs,
                 in,
-                Place.outputOf(layer, in.get(0), types.get(name)),
+                Place.outputOf(layer, in.get(0), Objects.requireNonNull(types.get(name), name)),
                 configuration.getNetworkInputs().containsAll(inputs),
                 configuration.getNetworkOutputs().contains(name));
     }

@@ -77,8 +77,8 @@ final class LayerRules {
         long in = place.inElements();
         long out = place.outElements();
         Layer layer = place.layer().orElse(null);
-        if (unfolds(layer)) {
-            return Needs.of(List.of(unfolded((ConvolutionLayer) layer, out)), List.of(out));
+        if (layer instanceof ConvolutionLayer convolution && unfolds(convolution)) {
+            return Needs.of(List.of(unfolded(convolution, out)), List.of(out));
         }
         if (layer instanceof BatchNormalization) {
             return new Needs(
@@ -119,8 +119,8 @@ final class LayerRules {
                     ? Needs.of(Needs.all(Needs.times(2, in), Needs.times(5, out)), List.of(out, in, in))
                     : Needs.of(Needs.times(3, out), List.of(out, in));
         }
-        if (unfolds(layer)) {
-            long unfolded = unfolded((ConvolutionLayer) layer, out);
+        if (layer instanceof ConvolutionLayer convolution && unfolds(convolution)) {
+            long unfolded = unfolded(convolution, out);
             int copies = Math.max(2, 1 + copies(layer));
             return Needs.of(Needs.all(Needs.times(3, unfolded), Needs.times(copies, out)), List.of(in));
         }
@@ -187,11 +187,10 @@ final class LayerRules {
     }
 
     /** True for a convolution that is a product with its unfolded input; the other kinds are native operations. */
-    static boolean unfolds(@Nullable Layer layer) {
-        return layer != null
-                && (layer.getClass() == ConvolutionLayer.class
-                        || layer instanceof Convolution2D
-                        || layer instanceof Convolution1DLayer);
+    static boolean unfolds(ConvolutionLayer layer) {
+        return layer.getClass() == ConvolutionLayer.class
+                || layer instanceof Convolution2D
+                || layer instanceof Convolution1DLayer;
     }
 
     /** Elements of the unfolded input: for each output pixel all channels times the kernel. */

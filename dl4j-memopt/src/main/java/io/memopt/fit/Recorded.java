@@ -128,8 +128,8 @@ public final class Recorded {
     }
 
     private static Model checked(Model network) {
-        boolean initialised = network instanceof MultiLayerNetwork layers && layers.getLayers() != null
-                || network instanceof ComputationGraph graph && graph.getVertices() != null;
+        boolean initialised = (network instanceof MultiLayerNetwork layers && layers.getLayers() != null)
+                || (network instanceof ComputationGraph graph && graph.getVertices() != null);
         if (!initialised) {
             throw new IllegalArgumentException(
                     "network=" + (network == null ? null : network.getClass().getName())

@@ -106,10 +106,10 @@ class DerivedForecastTest {
                 .list()
                 .layer(new Convolution3D.Builder(2, 2, 2).nOut(4).build())
                 .layer(new Cnn3DLossLayer.Builder(Convolution3D.DataFormat.NCDHW).build())
-                .setInputType(InputType.convolutional3D(4, 8, 8, 1))
+                .setInputType(InputType.convolutional3D(Convolution3D.DataFormat.NCDHW, 4, 8, 8, 1))
                 .build();
 
-        MemoryForecast forecast = MemOpt.willItFit(configuration, InputType.convolutional3D(4, 8, 8, 1));
+        MemoryForecast forecast = MemOpt.willItFit(configuration, InputType.convolutional3D(Convolution3D.DataFormat.NCDHW, 4, 8, 8, 1));
 
         assertThat(forecast.certainty()).contains("Convolution3D");
         assertThat(forecast.inference(1, 1)).isEmpty();

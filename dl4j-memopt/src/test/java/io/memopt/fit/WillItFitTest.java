@@ -112,8 +112,8 @@ class WillItFitTest {
         assertThat(fix.find()).isTrue();
 
         MeasuredRun before = measure(() -> Networks.cnn(48, 5), WillItFitTest::images48, 16, 4);
-        MeasuredRun after = measure(
-                () -> Networks.cnn(48, 5), WillItFitTest::images48, Integer.parseInt(fix.group(1)), 4);
+        MeasuredRun after =
+                measure(() -> Networks.cnn(48, 5), WillItFitTest::images48, Integer.parseInt(fix.group(1)), 4);
 
         long saved = prediction.peakBytes() - Long.parseLong(fix.group(2));
         assertThat(saved).isCloseTo(before.peakBytes() - after.peakBytes(), CLOSE);
@@ -121,10 +121,10 @@ class WillItFitTest {
 
     @Test
     void prediction_ofFrozenLayers_isWhatTrainingReserves() {
-        Supplier<MultiLayerNetwork> frozen = () -> new TransferLearning.Builder(
-                        (MultiLayerNetwork) Networks.LENET.create(WorkspaceMode.ENABLED))
-                .setFeatureExtractor(1)
-                .build();
+        Supplier<MultiLayerNetwork> frozen =
+                () -> new TransferLearning.Builder((MultiLayerNetwork) Networks.LENET.create(WorkspaceMode.ENABLED))
+                        .setFeatureExtractor(1)
+                        .build();
 
         Prediction prediction = MemOpt.willItFit(frozen.get(), InputType.convolutionalFlat(28, 28, 1))
                 .at(12);
@@ -142,8 +142,7 @@ class WillItFitTest {
         };
         Supplier<Model> network = () -> Networks.LSTM_TEXT.create(WorkspaceMode.ENABLED);
 
-        Prediction prediction = MemOpt.willItFit(
-                        network.get(), masked.apply(1).toMultiDataSet())
+        Prediction prediction = MemOpt.willItFit(network.get(), masked.apply(1).toMultiDataSet())
                 .at(12);
 
         assertPredicted(prediction, network, masked);
