@@ -20,7 +20,7 @@ import java.util.Optional;
  * the sizes go through a simulation of how ND4J's workspaces learn theirs, first iterations included.
  *
  * <p>Figures are of host memory that ND4J reserves: what the Java heap, ND4J's own libraries and temporaries inside native
- * operations take comes on top. Immutable, thread-safe; a batch takes as long as its simulation, about a millisecond for
+ * operations take comes on top. Immutable, thread-safe; a batch takes as long as its simulation, some milliseconds for
  * a thousand arrays.
  */
 public final class MemoryForecast {

@@ -109,7 +109,8 @@ class DerivedForecastTest {
                 .setInputType(InputType.convolutional3D(Convolution3D.DataFormat.NCDHW, 4, 8, 8, 1))
                 .build();
 
-        MemoryForecast forecast = MemOpt.willItFit(configuration, InputType.convolutional3D(Convolution3D.DataFormat.NCDHW, 4, 8, 8, 1));
+        MemoryForecast forecast =
+                MemOpt.willItFit(configuration, InputType.convolutional3D(Convolution3D.DataFormat.NCDHW, 4, 8, 8, 1));
 
         assertThat(forecast.certainty()).contains("Convolution3D");
         assertThat(forecast.inference(1, 1)).isEmpty();
