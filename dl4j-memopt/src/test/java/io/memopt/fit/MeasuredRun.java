@@ -25,6 +25,8 @@ import org.nd4j.linalg.factory.Nd4j;
  * @param lastBytes fullest moment of the last pass
  */
 record MeasuredRun(long peakBytes, long lastBytes) {
+    private static final int QUIET_ROUNDS = 3;
+    private static final int MOST_ROUNDS = 20;
 
     /** Makes a network, then its data, then runs {@code passes} passes. */
     static <D> MeasuredRun of(Supplier<? extends Model> network, Supplier<D> data, int passes, Pass<D> pass) {
@@ -68,17 +70,26 @@ record MeasuredRun(long peakBytes, long lastBytes) {
         }
     }
 
-    /** Frees what nobody holds; deallocator threads take a while. */
+    /**
+     * Frees what nobody holds. Deallocator threads take a while, more on a busy machine: goes on until something was freed and
+     * then nothing for several rounds.
+     */
     static void collect(MemoryLedger ledger) {
+        long start = ledger.reservedBytes(AllocationKind.DETACHED, MemorySpace.HOST);
+        long now = start;
+        int quiet = 0;
+        for (int round = 0; quiet < QUIET_ROUNDS || (now == start && round < MOST_ROUNDS); round++) {
+            long before = now;
+            System.gc();
+            pause();
+            now = ledger.reservedBytes(AllocationKind.DETACHED, MemorySpace.HOST);
+            quiet = now == before ? quiet + 1 : 0;
+        }
+    }
+
+    private static void pause() {
         try {
-            long before;
-            long now = ledger.reservedBytes(AllocationKind.DETACHED, MemorySpace.HOST);
-            do {
-                before = now;
-                System.gc();
-                TimeUnit.MILLISECONDS.sleep(60);
-                now = ledger.reservedBytes(AllocationKind.DETACHED, MemorySpace.HOST);
-            } while (now != before);
+            TimeUnit.MILLISECONDS.sleep(50);
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
