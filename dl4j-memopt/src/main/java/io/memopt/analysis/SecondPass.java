@@ -8,7 +8,6 @@ import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventKind;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
-import io.memopt.allocator.event.TransferDirection;
 import io.memopt.allocator.event.WorkspaceTable;
 import io.memopt.allocator.recording.TraceReader;
 import io.memopt.allocator.recording.TraceVisitor;
@@ -66,7 +65,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
     private final Growth.Step step;
     private final long stepStride;
     private long steps;
-    private final long[][] transfers = new long[TransferDirection.values().length][3];
+    private final TransferBook transfers;
     private long collections;
     private long collectionNanos;
     private long forced;
@@ -85,6 +84,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         this.focus = first.focus();
         this.progress = options.progress();
         live = new LiveSet(reader.header().startNanos(), this);
+        transfers = new TransferBook(live, first.firstNanos, first.lastNanos);
         owners = first.owners;
         byOwner = new Groups<>(owners, owner -> owner);
         byLayer = new Groups<>(owners, owner -> new LayerKey(owner.network(), owner.layer(), owner.phase()));
@@ -149,12 +149,13 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
                 }
             }
             case CONTEXT -> {
+                transfers.context(thread, owners.get(owner).phase());
                 if (threads.entry(thread, timeNanos).enters(owners.get(owner).phase()) && step == Growth.Step.PASS) {
                     stepEnded();
                 }
             }
             case ITERATION -> iterationEnded(thread, owner, bytes, extra);
-            case TRANSFER -> transferred(code, thread, bytes, extra);
+            case TRANSFER -> transferred(code, thread, address, bytes, extra);
             case GARBAGE_COLLECTION -> collected(bytes, extra != 0);
             case ALLOCATION_FAILURE -> failures++;
             case PROCESS -> process.sampled(timeNanos, bytes, extra);
@@ -210,6 +211,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         if (liveness != null) {
             liveness.began(slot);
         }
+        transfers.began(slot);
         for (Scenario scenario : scenarios) {
             scenario.began(slot);
         }
@@ -229,6 +231,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
             byCategory.remove(owner, space, rounded);
             byWorkspace.remove(owner, space, rounded);
         }
+        transfers.ended(slot);
         for (Scenario scenario : scenarios) {
             scenario.ended(slot);
         }
@@ -311,14 +314,11 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
     }
 
     List<TransferRow> transfers() {
-        List<TransferRow> rows = new ArrayList<>();
-        for (TransferDirection direction : TransferDirection.values()) {
-            long[] sums = transfers[direction.ordinal()];
-            if (sums[0] > 0) {
-                rows.add(new TransferRow(direction, sums[0], sums[1], sums[2]));
-            }
-        }
-        return rows;
+        return transfers.rows();
+    }
+
+    List<TransferBin> transferBins() {
+        return transfers.bins();
     }
 
     GcRow collections() {
@@ -511,11 +511,8 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         }
     }
 
-    private void transferred(int code, long thread, long bytes, long nanos) {
-        long[] sums = transfers[EventCode.direction(code).ordinal()];
-        sums[0]++;
-        sums[1] += bytes;
-        sums[2] += nanos;
+    private void transferred(int code, long thread, long address, long bytes, long nanos) {
+        transfers.copied(EventCode.direction(code), time, thread, address, bytes, nanos);
         threads.entry(thread, time).transferredBytes += bytes;
     }
 

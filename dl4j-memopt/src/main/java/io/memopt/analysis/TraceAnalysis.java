@@ -30,6 +30,7 @@ import java.util.Optional;
  * @param suspects what was never freed, largest first
  * @param process the process as the system saw it; empty when the trace has no samples
  * @param transfers copies by direction
+ * @param transferBins the same over time, without bins in which nothing was copied
  * @param collections Java garbage collections
  * @param failures allocations that were refused
  * @param advice what to do, best first
@@ -53,6 +54,7 @@ public record TraceAnalysis(
         List<LeakSuspect> suspects,
         Optional<ProcessRow> process,
         List<TransferRow> transfers,
+        List<TransferBin> transferBins,
         GcRow collections,
         long failures,
         List<Advice> advice) {
@@ -72,6 +74,7 @@ public record TraceAnalysis(
         growth = List.copyOf(growth);
         suspects = List.copyOf(suspects);
         transfers = List.copyOf(transfers);
+        transferBins = List.copyOf(transferBins);
         advice = List.copyOf(advice);
     }
 

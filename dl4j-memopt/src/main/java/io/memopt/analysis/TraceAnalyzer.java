@@ -78,6 +78,7 @@ public final class TraceAnalyzer {
                 second.suspects(growth),
                 second.process.row(),
                 second.transfers(),
+                second.transferBins(),
                 collections,
                 second.failures(),
                 second.adviser.advice(

@@ -263,10 +263,14 @@ final class AnalysisText {
                     .mapToDouble(FragmentationSample::external)
                     .max()
                     .orElse(0);
+            double internal = samples.stream()
+                    .mapToDouble(FragmentationSample::internal)
+                    .max()
+                    .orElse(0);
             line(
                     "Fragmentation, %d samples: mean share of reserved bytes without an array %s, worst external"
-                            + " fragmentation of workspace blocks %.2f",
-                    samples.size(), percent(Math.max(0, mean)), external);
+                            + " fragmentation of workspace blocks %.2f, worst internal %.3f",
+                    samples.size(), percent(Math.max(0, mean)), external, internal);
             line("");
         }
     }
@@ -322,7 +326,8 @@ final class AnalysisText {
     }
 
     private void transfers() {
-        Table table = new Table("copies", "bytes", "waited", "bandwidth", "direction");
+        Table table =
+                new Table("copies", "bytes", "waited", "bandwidth", "overlapped", "into page-locked", "direction");
         analysis.transfers()
                 .forEach((TransferRow row) -> table.row(
                         String.format(Locale.ROOT, "%,d", row.copies()),
@@ -332,8 +337,12 @@ final class AnalysisText {
                                 ? ByteSize.scaled(
                                                 Math.round(row.bytesPerSecond().getAsDouble())) + "/s"
                                 : "unknown",
+                        percent(row.overlappedShare()),
+                        row.pinnedBytes().isPresent()
+                                ? ByteSize.scaled(row.pinnedBytes().getAsLong())
+                                : "unknown",
                         Names.of(row.direction())));
-        show(table, "Transfers (page-locked or not, and overlap with computing: unknown)");
+        show(table, "Transfers (overlapped: while another thread computed)");
         GcRow collections = analysis.collections();
         if (collections.collections() > 0) {
             line(

@@ -29,6 +29,9 @@ final class LifetimeTracker {
         void born(Lifetime lifetime);
 
         void died(Lifetime lifetime, long death, long deathEvent);
+
+        /** What {@link #died} as {@code before} and was {@link #born} as {@code after} is one allocation. */
+        void moved(Lifetime before, Lifetime after);
     }
 
     private final IntFunction<Owner> owners;
@@ -144,6 +147,7 @@ final class LifetimeTracker {
                 before.allocated);
         own(after);
         begin(after);
+        observer.moved(before, after);
     }
 
     private void begin(Lifetime lifetime) {
