@@ -13,6 +13,8 @@ import io.memopt.allocator.use.ScopeFinding;
 import io.memopt.listeners.prometheus.MetricsServer;
 import io.memopt.listeners.prometheus.MetricsServerException;
 import io.memopt.report.MemorySummary;
+import io.memopt.strategy.PlanRow;
+import io.memopt.strategy.Reuse;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
@@ -93,6 +95,9 @@ public final class MemOpt implements AutoCloseable {
             if (config.recordUses() || config.scopeCheck()) {
                 session.recordUses(config.scopeCheck());
             }
+            if (config.reuse() == Reuse.PLANNED) {
+                session.planReuse();
+            }
             TraceWriter trace =
                     config.trace().map(path -> open(path, config, session)).orElse(null);
             return new MemOpt(session, handle, session.nameOf(network), trace);
@@ -114,6 +119,11 @@ public final class MemOpt implements AutoCloseable {
         return MemoryHooks.installed()
                 ? Explanation.of(failure, MemoryHooks.recording().ledger())
                 : "Nothing was recorded, so nobody can say who holds memory: " + failure;
+    }
+
+    /** Plans of passes so far, on all threads; empty unless {@link MemOptConfig#reuse} asked for them. */
+    public List<PlanRow> plans() {
+        return session == null ? List.of() : session.plans();
     }
 
     /** Name of the network in figures, e.g. {@code MultiLayerNetwork-1}; empty when nothing is observed. */

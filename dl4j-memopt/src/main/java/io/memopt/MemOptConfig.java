@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt;
 
+import io.memopt.strategy.Reuse;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.Optional;
@@ -17,6 +18,7 @@ import java.util.Optional;
  * @param nativeTemporaries measures what operations allocate inside the native library, at half a millisecond each
  * @param recordUses records when each array was last used; costs nothing when false
  * @param scopeCheck reports arrays that are used after their scope; includes {@code recordUses}, slows training down
+ * @param reuse whether workspaces share a planned arena; decided by the first handle that asks for it, for the process
  */
 public record MemOptConfig(
         boolean enabled,
@@ -25,7 +27,8 @@ public record MemOptConfig(
         int history,
         boolean nativeTemporaries,
         boolean recordUses,
-        boolean scopeCheck) {
+        boolean scopeCheck,
+        Reuse reuse) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
@@ -37,6 +40,7 @@ public record MemOptConfig(
 
     public MemOptConfig {
         Objects.requireNonNull(trace, "trace");
+        Objects.requireNonNull(reuse, "reuse");
         if (traceMaxBytes < MIB) {
             throw new IllegalArgumentException("traceMaxBytes=" + traceMaxBytes + ", expected at least " + MIB);
         }
@@ -63,6 +67,7 @@ public record MemOptConfig(
         private boolean nativeTemporaries;
         private boolean recordUses;
         private boolean scopeCheck;
+        private Reuse reuse = Reuse.OFF;
 
         private Builder() {}
 
@@ -108,6 +113,12 @@ public record MemOptConfig(
             return this;
         }
 
+        /** Default {@link Reuse#OFF}. */
+        public Builder reuse(Reuse value) {
+            reuse = value;
+            return this;
+        }
+
         /**
          * The settings.
          *
@@ -115,7 +126,14 @@ public record MemOptConfig(
          */
         public MemOptConfig build() {
             return new MemOptConfig(
-                    enabled, trace, traceMaxBytes, history, nativeTemporaries, recordUses || scopeCheck, scopeCheck);
+                    enabled,
+                    trace,
+                    traceMaxBytes,
+                    history,
+                    nativeTemporaries,
+                    recordUses || scopeCheck,
+                    scopeCheck,
+                    reuse);
         }
     }
 }

@@ -26,6 +26,8 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
+import io.memopt.strategy.PlanRow;
+import io.memopt.strategy.PlannedReuse;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -65,6 +67,7 @@ final class Session {
     private final JfrBridge flightRecorder;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
     private volatile @Nullable ScopeCheck scopeCheck;
+    private volatile @Nullable PlannedReuse reuse;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours = Collections.newSetFromMap(new WeakHashMap<>());
@@ -159,6 +162,22 @@ final class Session {
         }
     }
 
+    /** Begins to plan workspaces, for all handles and to the end of the session. Never throws. */
+    synchronized void planReuse() {
+        if (reuse == null) {
+            try {
+                reuse = PlannedReuse.begin(tracker, tracker.recording().uses() != null);
+            } catch (HookException e) {
+                log.warn("{} Training goes on without plans.", e.getMessage());
+            }
+        }
+    }
+
+    List<PlanRow> plans() {
+        PlannedReuse planned = reuse;
+        return planned == null ? List.of() : planned.plans();
+    }
+
     List<ScopeFinding> scopeFindings() {
         ScopeCheck check = scopeCheck;
         return check == null ? List.of() : check.findings();
@@ -221,6 +240,10 @@ final class Session {
         collections.close();
         tracker.removeObserver(timers);
         tracker.removeObserver(times);
+        PlannedReuse planned = reuse;
+        if (planned != null) {
+            planned.close();
+        }
         MemoryHooks.stopMeasuringTemporaries();
         MemoryHooks.stopRecordingUses();
         if (tracker.networks().isEmpty()) {

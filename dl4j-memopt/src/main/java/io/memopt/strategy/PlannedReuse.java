@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy;
+
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.nd4j.RegionPolicy;
+import io.memopt.allocator.nd4j.WorkspaceReuse;
+import io.memopt.allocator.reuse.ArenaPlan;
+import io.memopt.allocator.reuse.PlanCursor;
+import io.memopt.listeners.training.ModelObserver;
+import io.memopt.listeners.training.TrainingTracker;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.deeplearning4j.nn.api.Model;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Has the workspaces of observed networks share one planned arena for each thread. The first forward and backward pass with new
+ * shapes is recorded and planned; the same minibatch is then computed once more under the plan, and only if gradients and score
+ * are the same bits do later passes use it. Whatever does not fit a plan is left to ND4J.
+ *
+ * <p>Threading: safe. Memory: the arenas, and a copy of the gradients during the second computation.
+ */
+public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoCloseable {
+    private final TrainingTracker tracker;
+    private final List<ThreadPlans> all = new ArrayList<>();
+    private final ThreadLocal<ThreadPlans> threads;
+
+    private PlannedReuse(TrainingTracker tracker, boolean usesStay) {
+        this.tracker = tracker;
+        this.threads = ThreadLocal.withInitial(() -> add(usesStay));
+    }
+
+    /**
+     * Begins for all networks that {@code tracker} observes.
+     *
+     * @param usesStay true when uses are recorded anyway
+     * @throws io.memopt.allocator.nd4j.HookException if workspaces cannot be served
+     */
+    public static PlannedReuse begin(TrainingTracker tracker, boolean usesStay) {
+        PlannedReuse reuse = new PlannedReuse(tracker, usesStay);
+        MemoryHooks.reuse(reuse);
+        tracker.addModelObserver(reuse);
+        return reuse;
+    }
+
+    /** ND4J serves everything again. */
+    @Override
+    public void close() {
+        tracker.removeModelObserver(this);
+        MemoryHooks.stopReuse();
+    }
+
+    /** What has been planned so far, on all threads. */
+    public List<PlanRow> plans() {
+        List<ThreadPlans> copy;
+        synchronized (all) {
+            copy = List.copyOf(all);
+        }
+        return copy.stream()
+                .flatMap(plans -> plans.networks().regions().stream())
+                .map(PlanRow::of)
+                .toList();
+    }
+
+    @Override
+    public @Nullable ArenaPlan planFor(String outermost, String workspace, long roundedBytes) {
+        return threads.get().planFor(tracker.currentModel(), outermost, workspace, roundedBytes);
+    }
+
+    @Override
+    public void regionClosed(@Nullable PlanCursor cursor) {
+        threads.get().regionClosed(cursor);
+    }
+
+    @Override
+    public void arenaRefused(long bytes) {
+        threads.get().arenaRefused(bytes);
+    }
+
+    @Override
+    public void gradientsComputed(Model model) {
+        threads.get().gradientsComputed(model);
+    }
+
+    private ThreadPlans add(boolean usesStay) {
+        WorkspaceReuse reuse = Objects.requireNonNull(tracker.recording().reuse(), "reuse has ended");
+        ThreadPlans plans = new ThreadPlans(reuse, usesStay);
+        synchronized (all) {
+            all.add(plans);
+        }
+        return plans;
+    }
+}

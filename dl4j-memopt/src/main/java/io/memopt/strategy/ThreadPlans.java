@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy;
+
+import io.memopt.allocator.nd4j.HookException;
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.nd4j.WorkspaceReuse;
+import io.memopt.allocator.plan.PlanOptions;
+import io.memopt.allocator.reuse.ArenaPlan;
+import io.memopt.allocator.reuse.PlanCursor;
+import io.memopt.allocator.use.ArrayLifetime;
+import io.memopt.allocator.use.UseWindow;
+import java.time.Duration;
+import java.util.List;
+import org.deeplearning4j.nn.api.Model;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The plans of one thread, and what becomes of the pass that it is in.
+ *
+ * <pre>
+ *   UNKNOWN --recorded pass--> PLANNED --the same minibatch again, bit for bit--> TRUSTED
+ *      ^                          |                                                  |
+ *      +----- other arrays -------+---------------- other arrays -------------------+     other bits: REFUSED
+ * </pre>
+ *
+ * <p>Threading: confined to its thread.
+ */
+final class ThreadPlans {
+    private static final Logger log = LoggerFactory.getLogger(ThreadPlans.class);
+    private static final String PASS = "WS_ALL_LAYERS_ACT";
+    private static final Duration PLANNING = Duration.ofMillis(200);
+
+    private final NetworkPlans networks = new NetworkPlans();
+    private final WorkspaceReuse reuse;
+    private final boolean usesStay;
+    private @Nullable PlannedRegion current;
+    private @Nullable PassState before;
+    private @Nullable UseWindow window;
+    private @Nullable ArenaPlan trial;
+    private @Nullable PlanCursor tried;
+
+    /**
+     * No plans yet.
+     *
+     * @param usesStay true when someone else wants uses recorded all the time
+     */
+    ThreadPlans(WorkspaceReuse reuse, boolean usesStay) {
+        this.reuse = reuse;
+        this.usesStay = usesStay;
+    }
+
+    NetworkPlans networks() {
+        return networks;
+    }
+
+    /** The first array of a pass of {@code model} is asked for. */
+    @Nullable
+    ArenaPlan planFor(@Nullable Model model, String outermost, String workspace, long roundedBytes) {
+        if (trial != null) {
+            return trial;
+        }
+        current = null;
+        if (model == null || !outermost.equals(PASS)) {
+            return null;
+        }
+        PlannedRegion region = networks.of(model).region(RegionKey.of(model, workspace, roundedBytes));
+        current = region;
+        switch (region.stage()) {
+            case UNKNOWN -> {
+                before = PassState.of(model);
+                record(region);
+            }
+            case PLANNED -> before = PassState.of(model);
+            case TRUSTED, REFUSED -> before = null;
+        }
+        return region.stage() == PlannedRegion.Stage.TRUSTED ? region.plan() : null;
+    }
+
+    private void record(PlannedRegion region) {
+        try {
+            window = MemoryHooks.recordUses().openWindow();
+        } catch (HookException e) {
+            region.refuse(String.valueOf(e.getMessage()));
+            log.warn("Workspaces stay as they are. {}", e.getMessage());
+        }
+    }
+
+    void regionClosed(@Nullable PlanCursor cursor) {
+        PlannedRegion region = current;
+        if (trial != null) {
+            tried = cursor;
+        } else if (window != null && region != null) {
+            plan(window, region);
+        } else if (cursor != null && region != null) {
+            served(cursor, region);
+        }
+    }
+
+    private void plan(UseWindow recorded, PlannedRegion region) {
+        window = null;
+        try {
+            List<ArrayLifetime> arrays = recorded.close().stream()
+                    .filter(array -> WorkspaceReuse.serves(array.workspace()))
+                    .toList();
+            boolean keep = region.key().keepActivations();
+            region.planned(ArenaPlan.of(
+                    arrays, array -> keep && array.workspace().equals(PASS), PlanOptions.within(PLANNING)));
+        } catch (IllegalStateException e) {
+            region.refuse(String.valueOf(e.getMessage()));
+        } finally {
+            if (!usesStay) {
+                MemoryHooks.stopRecordingUses();
+            }
+        }
+    }
+
+    private void served(PlanCursor cursor, PlannedRegion region) {
+        if (cursor.complete()) {
+            region.countServed();
+            reuse.releaseBlocks();
+        } else {
+            region.differs();
+        }
+    }
+
+    void arenaRefused(long bytes) {
+        PlannedRegion region = current;
+        if (region != null) {
+            region.refuse("no memory for an arena of " + bytes + " B");
+        }
+    }
+
+    /** Training's own pass of {@code model} is over: the time to try a plan. */
+    void gradientsComputed(Model model) {
+        PlannedRegion region = current;
+        PassState start = before;
+        ArenaPlan plan = region == null ? null : region.plan();
+        if (start != null && plan != null && region != null && region.stage() == PlannedRegion.Stage.PLANNED) {
+            before = null;
+            reuse.releaseBlocks();
+            try (TwinPass twin = new TwinPass(model, start)) {
+                judge(region, plan, twin);
+            }
+        }
+    }
+
+    private void judge(PlannedRegion region, ArenaPlan plan, TwinPass twin) {
+        boolean equal = under(plan, twin);
+        PlanCursor cursor = tried;
+        if (cursor == null || !cursor.complete()) {
+            region.differs();
+        } else if (equal) {
+            region.trust();
+        } else {
+            region.refuse(
+                    twin.repeats()
+                            ? "results under the plan differ from those without: please report this"
+                            : "this network's results differ when a minibatch is computed again, so no plan can be proved");
+        }
+        if (region.stage() == PlannedRegion.Stage.REFUSED) {
+            log.warn(
+                    "Workspaces of passes with shapes {} stay as they are: {}.",
+                    region.key().shapes(),
+                    region.reason());
+        }
+    }
+
+    private boolean under(ArenaPlan plan, TwinPass twin) {
+        trial = plan;
+        tried = null;
+        try {
+            return twin.repeats();
+        } finally {
+            trial = null;
+        }
+    }
+}
