@@ -5,7 +5,7 @@ package io.memopt.cli;
 /** What the process answers with. Part of the public interface. */
 final class ExitCode {
     static final int OK = 0;
-    /** A comparison went over its threshold. */
+    /** A comparison went over its threshold, or no plan fits. */
     static final int OVER = 1;
     /** The command line makes no sense. */
     static final int USAGE = 2;

@@ -32,12 +32,13 @@ import picocli.CommandLine.TypeConversionException;
             DiffCommand.class,
             ReplayCommand.class,
             ExportCommand.class,
-            ImportCommand.class
+            ImportCommand.class,
+            PlanCommand.class
         },
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:done",
-            "1:a threshold was exceeded (diff --fail-over)",
+            "1:a threshold was exceeded (diff --fail-over, plan --capacity)",
             "2:the command line makes no sense",
             "3:a file cannot be read or written"
         },
@@ -48,6 +49,7 @@ import picocli.CommandLine.TypeConversionException;
             "  memopt diff before.memopt after.memopt --fail-over 1048576",
             "  memopt replay training.memopt --allocator caching,buddy",
             "  memopt export training.memopt --format chrome -o training.json",
+            "  memopt plan buffers.csv --capacity 1048576 -o planned.csv",
             "A trace is made by MemOpt.attach(net, MemOptConfig.builder().trace(path).build())."
         })
 public final class Main implements Runnable {

@@ -43,7 +43,7 @@ final class ReplayCommand implements Callable<Integer> {
             names = "--allocator",
             split = ",",
             paramLabel = "LIST",
-            description = "Some of lower-bound, nd4j (as recorded), bump, caching, bfc, stream-ordered, buddy."
+            description = "Some of lower-bound, nd4j (as recorded), planned, bump, caching, bfc, stream-ordered, buddy."
                     + " All when left out.")
     private List<String> allocators = Allocators.names();
 

@@ -107,7 +107,7 @@ class CliTest {
     void replay_listsAllModels() {
         assertThat(run("replay", trace.toString(), "--json")).isZero();
         JsonArray rows = JsonParser.parseString(out.toString()).getAsJsonArray();
-        assertThat(rows).hasSize(7);
+        assertThat(rows).hasSize(8);
         long bound = rows.get(0).getAsJsonObject().get("peakReservedBytes").getAsLong();
         rows.forEach(
                 row -> assertThat(row.getAsJsonObject().get("peakReservedBytes").getAsLong())
@@ -301,7 +301,7 @@ class CliTest {
 
     @Test
     void help_ofEachCommand_hasExamples() {
-        for (String command : List.of("summary", "diff", "replay", "export", "import")) {
+        for (String command : List.of("summary", "diff", "replay", "export", "import", "plan")) {
             assertThat(run(command, "--help")).isZero();
             assertThat(out.toString()).contains("memopt " + command);
         }

@@ -15,10 +15,14 @@ public final class Allocators {
     /** Most bytes of arrays live at once: no allocator that moves nothing can hold less. */
     public static final String LOWER_BOUND = "lower-bound";
 
+    /** Arrays of workspaces at planned offsets; see {@link PlannedArena}. */
+    public static final String PLANNED = "planned";
+
     private static final Map<String, Supplier<AllocatorModel>> MODELS = new LinkedHashMap<>();
     private static final Map<String, String> REMARKS = new LinkedHashMap<>();
 
     static {
+        REMARKS.put(PLANNED, "a planned arena for each thread's workspaces, lives as recorded; the rest apart");
         add("bump", BumpModel::new, "an arena set back after each iteration; what outlives it apart");
         add("caching", CachingModel::new, "as PyTorch: best fit, 512 B, segments of 2 and 20 MiB");
         add("bfc", BfcModel::new, "as TensorFlow: best fit, 256 B, regions that double");
@@ -28,9 +32,9 @@ public final class Allocators {
 
     private Allocators() {}
 
-    /** All names, {@link #RECORDED} and {@link #LOWER_BOUND} included. */
+    /** All names, those that are no models included. */
     public static List<String> names() {
-        List<String> names = new java.util.ArrayList<>(List.of(LOWER_BOUND, RECORDED));
+        List<String> names = new java.util.ArrayList<>(List.of(LOWER_BOUND, RECORDED, PLANNED));
         names.addAll(MODELS.keySet());
         return names;
     }

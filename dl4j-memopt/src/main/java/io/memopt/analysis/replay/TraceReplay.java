@@ -41,13 +41,9 @@ public final class TraceReplay {
      */
     public static List<ReplayRow> replay(
             TraceReader reader, List<String> names, MemorySpace space, LongConsumer progress) throws IOException {
-        List<Contestant> contestants = new ArrayList<>();
+        List<Player> contestants = new ArrayList<>();
         for (String name : names) {
-            contestants.add(new Contestant(
-                    name,
-                    name.equals(Allocators.RECORDED) || name.equals(Allocators.LOWER_BOUND)
-                            ? null
-                            : Allocators.create(name)));
+            contestants.add(player(name));
         }
         Pass survivors = new Pass(reader, space, progress, 0);
         reader.read(survivors);
@@ -61,6 +57,14 @@ public final class TraceReplay {
         return contestants.stream().map(each -> each.row(stepless)).toList();
     }
 
+    private static Player player(String name) {
+        return switch (name) {
+            case Allocators.PLANNED -> new PlannedArena();
+            case Allocators.RECORDED, Allocators.LOWER_BOUND -> new Contestant(name, null);
+            default -> new Contestant(name, Allocators.create(name));
+        };
+    }
+
     /** First finds what outlives its step, then plays. */
     private static final class Pass implements TraceVisitor, LiveSet.Listener {
         private final TraceReader reader;
@@ -71,7 +75,7 @@ public final class TraceReplay {
         private final Map<Long, Boolean> inPass = new HashMap<>();
         private final BitSet outlived = new BitSet();
         private @Nullable BitSet survivors;
-        private List<Contestant> contestants = List.of();
+        private List<Player> contestants = List.of();
         private boolean training;
         private boolean trainingOnly;
         private long limit = Long.MAX_VALUE;
@@ -105,13 +109,13 @@ public final class TraceReplay {
                 step++;
                 training = true;
                 if (trainingOnly) {
-                    contestants.forEach(Contestant::iterationEnded);
+                    contestants.forEach(Player::iterationEnded);
                 }
             } else if (kind == EventKind.CONTEXT
                     && beginsPass(thread, reader.owner(owner).phase())) {
                 passSteps++;
                 if (!trainingOnly) {
-                    contestants.forEach(Contestant::iterationEnded);
+                    contestants.forEach(Player::iterationEnded);
                 }
             }
         }
@@ -131,7 +135,7 @@ public final class TraceReplay {
             startPassSteps[slot] = passSteps;
             if (live.space(slot) == space) {
                 boolean array = live.kind(slot) != AllocationKind.WORKSPACE_BLOCK;
-                for (Contestant contestant : contestants) {
+                for (Player contestant : contestants) {
                     contestant.began(live, slot, array, outlives(slot));
                 }
             }
@@ -149,7 +153,7 @@ public final class TraceReplay {
             }
             if (live.space(slot) == space) {
                 boolean array = live.kind(slot) != AllocationKind.WORKSPACE_BLOCK;
-                for (Contestant contestant : contestants) {
+                for (Player contestant : contestants) {
                     contestant.ended(live, slot, array);
                 }
             }
@@ -178,7 +182,7 @@ public final class TraceReplay {
     }
 
     /** One row in the making. */
-    private static final class Contestant {
+    private static final class Contestant implements Player {
         private final String name;
         private final @Nullable AllocatorModel model;
         private @Nullable Object[] handles = new Object[64];
@@ -196,7 +200,8 @@ public final class TraceReplay {
             this.model = model;
         }
 
-        void began(LiveSet live, int slot, boolean array, boolean outlives) {
+        @Override
+        public void began(LiveSet live, int slot, boolean array, boolean outlives) {
             long bytes = live.requestedBytes(slot);
             if (array) {
                 requested += bytes;
@@ -225,7 +230,8 @@ public final class TraceReplay {
             }
         }
 
-        void ended(LiveSet live, int slot, boolean array) {
+        @Override
+        public void ended(LiveSet live, int slot, boolean array) {
             if (array) {
                 requested -= live.requestedBytes(slot);
                 rounded -= live.roundedBytes(slot);
@@ -247,14 +253,16 @@ public final class TraceReplay {
             }
         }
 
-        void iterationEnded() {
+        @Override
+        public void iterationEnded() {
             if (model != null) {
                 model.iterationEnded();
                 reserved = model.reservedBytes();
             }
         }
 
-        ReplayRow row(boolean stepless) {
+        @Override
+        public ReplayRow row(boolean stepless) {
             boolean bound = name.equals(Allocators.LOWER_BOUND);
             return new ReplayRow(
                     name,

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.plan;
+
+import java.util.Arrays;
+
+/**
+ * First fit for every kind of problem: fixed buffers first, then the others in a given order, each at the lowest offset at
+ * which none of its pieces meets a placed one. Time is divided into buckets so that a buffer looks only at what lives near.
+ *
+ * <p>Cost: for each buffer O(p log p), p being the placed pieces in the buckets of its life.
+ */
+final class GeneralFit {
+    /** Pieces in more buckets than this are kept in one list that everybody looks at. */
+    private static final int WIDE = 32;
+
+    private final Timeline time;
+    private final long[] offsets;
+    private final int bucketLength;
+    private final int[][] buckets;
+    private final int[] filled;
+    private int[] wide = new int[16];
+    private int wideCount;
+    /** Forbidden offsets, exclusive at both ends. */
+    private long[] above = new long[64];
+
+    private long[] below = new long[64];
+    private int forbidden;
+
+    private GeneralFit(Timeline time) {
+        this.time = time;
+        offsets = new long[time.problem.count()];
+        int number = Math.max(1, time.pieces / 8);
+        bucketLength = time.moments / number + 1;
+        buckets = new int[time.moments / bucketLength + 1][];
+        Arrays.fill(buckets, new int[0]);
+        filled = new int[buckets.length];
+    }
+
+    /**
+     * Places the buffers.
+     *
+     * @throws IllegalArgumentException if two fixed buffers overlap
+     */
+    static long[] plan(Timeline time, int[] order) {
+        GeneralFit fit = new GeneralFit(time);
+        for (int buffer : order) {
+            long fixed = time.problem.fixedOffset(buffer);
+            if (fixed != PlanProblem.FREE) {
+                if (fit.lowest(buffer, fixed) != fixed) {
+                    throw new IllegalArgumentException("buffer " + buffer + " cannot lie at its fixed offset=" + fixed
+                            + ": another fixed buffer that lives at the same time is there. Move one of them");
+                }
+                fit.place(buffer, fixed);
+            }
+        }
+        for (int buffer : order) {
+            if (time.problem.fixedOffset(buffer) == PlanProblem.FREE) {
+                fit.place(buffer, fit.lowest(buffer, 0));
+            }
+        }
+        return fit.offsets;
+    }
+
+    private void place(int buffer, long offset) {
+        offsets[buffer] = offset;
+        for (int piece = time.firstPiece[buffer]; piece < time.firstPiece[buffer + 1]; piece++) {
+            int first = time.from[piece] / bucketLength;
+            int last = (time.to[piece] - 1) / bucketLength;
+            if (last - first >= WIDE) {
+                wide = appended(wide, wideCount++, piece);
+                continue;
+            }
+            for (int bucket = first; bucket <= last; bucket++) {
+                buckets[bucket] = appended(buckets[bucket], filled[bucket]++, piece);
+            }
+        }
+    }
+
+    private static int[] appended(int[] list, int at, int value) {
+        int[] longer = at < list.length ? list : Arrays.copyOf(list, Math.max(8, at * 2));
+        longer[at] = value;
+        return longer;
+    }
+
+    /** Lowest free offset from {@code least} on. */
+    private long lowest(int buffer, long least) {
+        forbidden = 0;
+        for (int piece = time.firstPiece[buffer]; piece < time.firstPiece[buffer + 1]; piece++) {
+            int last = (time.to[piece] - 1) / bucketLength;
+            for (int bucket = time.from[piece] / bucketLength; bucket <= last; bucket++) {
+                for (int k = 0; k < filled[bucket]; k++) {
+                    forbid(piece, buckets[bucket][k]);
+                }
+            }
+            for (int k = 0; k < wideCount; k++) {
+                forbid(piece, wide[k]);
+            }
+        }
+        sort(0, forbidden - 1);
+        long offset = least;
+        long alignment = time.problem.alignment(buffer);
+        for (int k = 0; k < forbidden && above[k] < offset; k++) {
+            if (offset < below[k]) {
+                offset = BestFitInTime.aligned(below[k], alignment);
+            }
+        }
+        return offset;
+    }
+
+    private void forbid(int mine, int other) {
+        if (time.from[other] < time.to[mine] && time.from[mine] < time.to[other]) {
+            long offset = offsets[time.buffer[other]];
+            if (forbidden == above.length) {
+                above = Arrays.copyOf(above, forbidden * 2);
+                below = Arrays.copyOf(below, forbidden * 2);
+            }
+            above[forbidden] = offset + time.low[other] - time.high[mine];
+            below[forbidden++] = offset + time.high[other] - time.low[mine];
+        }
+    }
+
+    /** Both arrays by {@link #above}; quick for long stretches, insertion for short ones. */
+    private void sort(int from, int to) {
+        while (to - from > 24) {
+            long pivot = above[(from + to) >>> 1];
+            int low = from;
+            int high = to;
+            while (low <= high) {
+                while (above[low] < pivot) {
+                    low++;
+                }
+                while (above[high] > pivot) {
+                    high--;
+                }
+                if (low <= high) {
+                    swap(low++, high--);
+                }
+            }
+            if (high - from < to - low) {
+                sort(from, high);
+                from = low;
+            } else {
+                sort(low, to);
+                to = high;
+            }
+        }
+        for (int i = from + 1; i <= to; i++) {
+            for (int k = i; k > from && above[k - 1] > above[k]; k--) {
+                swap(k - 1, k);
+            }
+        }
+    }
+
+    private void swap(int i, int k) {
+        long kept = above[i];
+        above[i] = above[k];
+        above[k] = kept;
+        kept = below[i];
+        below[i] = below[k];
+        below[k] = kept;
+    }
+}

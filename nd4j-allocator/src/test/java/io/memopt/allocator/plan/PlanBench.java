@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.function.LongFunction;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What planning costs and how good it is:
+ * {@code mvn test -Pbench -pl nd4j-allocator -Dtest=PlanBench -Dsurefire.failIfNoSpecifiedTests=false}. CPU times are of the
+ * whole JVM, i.e. with compilation and garbage collection; "cold" is the first run of a problem in the order shown, "warm" the
+ * least of five more. No assertion on time.
+ */
+@Tag("bench")
+class PlanBench {
+    private static final int REPEATS = 5;
+
+    @Test
+    void miniMalloc_challenges() {
+        print("%-10s %7s %9s %9s %9s %10s %10s", "instance", "buffers", "cold s", "warm s", "nodes", "height", "bound");
+        for (String name : new String[] {"A", "C", "E", "G", "I", "K"}) {
+            row(
+                    name,
+                    Instances.miniMalloc(name),
+                    PlanOptions.within(Duration.ofMinutes(5)).withCapacity(Instances.CAPACITY));
+        }
+        for (String name : new String[] {"A", "C", "E", "G", "I", "K"}) {
+            row(name + " min", Instances.miniMalloc(name), PlanOptions.within(Duration.ofMinutes(5)));
+        }
+    }
+
+    @Test
+    void recorded_trainings() {
+        for (String name : new String[] {"lenet", "vgg", "residual_graph"}) {
+            row(name, Instances.recorded(name), PlanOptions.within(Duration.ofSeconds(5)));
+        }
+    }
+
+    @Test
+    void generated_ofTwoThousand_inFiftyMilliseconds() {
+        family("training 2k", seed -> RandomProblem.training(2000, seed));
+        family("short 2k", seed -> RandomProblem.shortLives(2000, seed));
+        family("uniform 2k", seed -> RandomProblem.uniform(2000, seed));
+    }
+
+    @Test
+    void generated_ofAMillion() {
+        row("training 1M", RandomProblem.training(1_000_000, 1), PlanOptions.greedy());
+        row("short 1M", RandomProblem.shortLives(1_000_000, 1), PlanOptions.greedy());
+    }
+
+    /** Five problems of a kind with 50 ms each, after as many to warm up. */
+    private static void family(String name, LongFunction<PlanProblem> kind) {
+        StringBuilder line = new StringBuilder(String.format(Locale.ROOT, "%-12s height / bound, wall ms:", name));
+        for (long seed = -20; seed < 5; seed++) {
+            PlanProblem problem = kind.apply(seed);
+            MemoryPlan plan = MemoryPlanner.plan(problem, PlanOptions.within(Duration.ofMillis(50)));
+            Certificate certificate = plan.certificate();
+            if (seed >= 0) {
+                line.append(String.format(
+                        Locale.ROOT,
+                        "  %.5f %d",
+                        (double) certificate.height() / certificate.lowerBound(),
+                        certificate.time().toMillis()));
+            }
+        }
+        print("%s", line);
+    }
+
+    private static void row(String name, PlanProblem problem, PlanOptions options) {
+        long start = cpuNanos();
+        MemoryPlan plan = MemoryPlanner.plan(problem, options);
+        long cold = cpuNanos() - start;
+        long warm = cold;
+        for (int i = 0; i < REPEATS && problem.count() < 100_000; i++) {
+            start = cpuNanos();
+            MemoryPlanner.plan(problem, options);
+            warm = Math.min(warm, cpuNanos() - start);
+        }
+        Certificate certificate = plan.certificate();
+        assertThat(PlanValidator.validate(problem, plan.offsets())).isEqualTo(certificate.height());
+        print(
+                "%-12s %7d %9.3f %9.3f %9d %10d %10d",
+                name,
+                problem.count(),
+                cold / 1e9,
+                warm / 1e9,
+                certificate.nodes(),
+                certificate.height(),
+                certificate.lowerBound());
+    }
+
+    private static long cpuNanos() {
+        return ((com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
+                .getProcessCpuTime();
+    }
+
+    private static void print(String format, Object... values) {
+        System.out.println(String.format(Locale.ROOT, format, values));
+    }
+}
