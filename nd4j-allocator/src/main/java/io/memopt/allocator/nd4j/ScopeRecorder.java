@@ -121,7 +121,7 @@ final class ScopeRecorder {
             return null;
         }
         try {
-            return reuse.place(name, rounded(bytes), bytes / Nd4j.sizeOfDataType(type));
+            return reuse.place(name, account, arraySpace, rounded(bytes), bytes / Nd4j.sizeOfDataType(type));
         } catch (RuntimeException | LinkageError e) {
             HookFailures.report(e);
             return null;

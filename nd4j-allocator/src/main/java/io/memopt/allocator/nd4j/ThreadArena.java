@@ -3,6 +3,7 @@
 package io.memopt.allocator.nd4j;
 
 import io.memopt.allocator.event.AllocationKind;
+import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.recording.WorkspaceAccount;
@@ -26,14 +27,18 @@ final class ThreadArena {
     private static final Cleaner CLEANER = Cleaner.create();
 
     private final RegionPolicy policy;
+    private final MemoryLedger ledger;
     private final Block block;
     private int open;
     private String outermost = "";
     private boolean asked;
     private @Nullable PlanCursor cursor;
+    private ServedArrays arrays;
 
     ThreadArena(MemoryLedger ledger, RegionPolicy policy) {
         this.policy = policy;
+        this.ledger = ledger;
+        this.arrays = new ServedArrays(0);
         this.block = new Block(ledger);
         CLEANER.register(this, block::free);
     }
@@ -61,12 +66,13 @@ final class ThreadArena {
     }
 
     /**
-     * The bytes for an array, if the plan of the region has them.
+     * The bytes for an array, if the plan of the region has them. Arrays whose bytes it may take end in the ledger.
      *
      * @param elements what the pointer says it holds
      */
     @Nullable
-    PagedPointer place(String workspace, long roundedBytes, long elements) {
+    PagedPointer place(
+            String workspace, WorkspaceAccount account, MemorySpace space, long roundedBytes, long elements) {
         if (open == 0) {
             return null;
         }
@@ -77,7 +83,15 @@ final class ThreadArena {
         PlanCursor serving = cursor;
         PagedPointer base = block.base;
         long offset = serving == null ? PlanCursor.MISS : serving.place(workspace, roundedBytes);
-        return offset == PlanCursor.MISS || base == null ? null : base.withOffset(offset, elements);
+        if (serving == null || offset == PlanCursor.MISS || base == null) {
+            return null;
+        }
+        for (int ended = serving.nextEnded(); ended >= 0; ended = serving.nextEnded()) {
+            arrays.end(ledger, space, ended);
+        }
+        PagedPointer pointer = base.withOffset(offset, elements);
+        arrays.put(serving.served() - 1, account, pointer.address(), ledger.currentOwner(account), roundedBytes);
+        return pointer;
     }
 
     /** Gives the block back unless a region is open. */
@@ -95,6 +109,7 @@ final class ThreadArena {
             policy.arenaRefused(plan.height());
             return null;
         }
+        arrays = arrays.withRoomFor(plan.size());
         return new PlanCursor(plan);
     }
 

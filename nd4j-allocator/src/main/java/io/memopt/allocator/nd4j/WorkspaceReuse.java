@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
+import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.recording.WorkspaceAccount;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -62,8 +64,9 @@ public final class WorkspaceReuse {
     }
 
     @Nullable
-    PagedPointer place(String workspace, long roundedBytes, long elements) {
-        return arenas.get().place(workspace, roundedBytes, elements);
+    PagedPointer place(
+            String workspace, WorkspaceAccount account, MemorySpace space, long roundedBytes, long elements) {
+        return arenas.get().place(workspace, account, space, roundedBytes, elements);
     }
 
     /** A workspace whose block can be taken away. */

@@ -8,8 +8,10 @@ import io.memopt.allocator.plan.MemoryPlanner;
 import io.memopt.allocator.plan.PlanOptions;
 import io.memopt.allocator.plan.PlanProblem;
 import io.memopt.allocator.use.ArrayLifetime;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 
 /**
  * Where each workspace array of a stretch of work lies in one arena, in the order in which they are asked for. An array may
@@ -24,15 +26,21 @@ public final class ArenaPlan {
     private final String[] workspaces;
     private final long[] bytes;
     private final long[] offsets;
+    private final int[] births;
+    private final int[] ends;
+    private final int[] byEnd;
     private final long scopeBytes;
     private final Certificate certificate;
 
-    private ArenaPlan(String[] workspaces, long[] bytes, long[] offsets, long scopeBytes, Certificate certificate) {
+    private ArenaPlan(String[] workspaces, long[] bytes, int[] births, int[] ends, MemoryPlan plan, long scopeBytes) {
         this.workspaces = workspaces;
         this.bytes = bytes;
-        this.offsets = offsets;
+        this.births = births;
+        this.ends = ends;
+        this.byEnd = byEnd(ends);
+        this.offsets = plan.offsets();
+        this.certificate = plan.certificate();
         this.scopeBytes = scopeBytes;
-        this.certificate = certificate;
     }
 
     /**
@@ -46,6 +54,8 @@ public final class ArenaPlan {
         int count = lifetimes.size();
         String[] workspaces = new String[count];
         long[] bytes = new long[count];
+        int[] births = new int[count];
+        int[] ends = new int[count];
         PlanProblem.Builder problem = PlanProblem.builder();
         PlanProblem.Builder scopes = PlanProblem.builder();
         for (int i = 0; i < count; i++) {
@@ -54,14 +64,16 @@ public final class ArenaPlan {
             workspaces[i] = array.workspace();
             bytes[i] = array.roundedBytes();
             long size = Math.max(1, array.roundedBytes());
-            problem.add(array.sequence(), 1L + (toTheEnd ? array.end() : array.lastUse()), size);
-            scopes.add(array.sequence(), 1L + array.end(), size);
+            births[i] = array.sequence();
+            ends[i] = 1 + (toTheEnd ? array.end() : array.lastUse());
+            problem.add(births[i], ends[i], size);
+            scopes.add(births[i], 1L + array.end(), size);
         }
         MemoryPlan plan = MemoryPlanner.plan(problem.build(), options);
         long scopeBytes = MemoryPlanner.plan(scopes.build(), PlanOptions.greedy())
                 .certificate()
                 .lowerBound();
-        return new ArenaPlan(workspaces, bytes, plan.offsets(), scopeBytes, plan.certificate());
+        return new ArenaPlan(workspaces, bytes, births, ends, plan, scopeBytes);
     }
 
     /** Number of arrays. */
@@ -87,6 +99,24 @@ public final class ArenaPlan {
     /** Whether the {@code index}-th array was asked for like this; false beyond the last. */
     boolean matches(int index, String workspace, long roundedBytes) {
         return index < offsets.length && bytes[index] == roundedBytes && workspaces[index].equals(workspace);
+    }
+
+    /** The {@code place}-th array in the order in which they give up their bytes. */
+    int ending(int place) {
+        return byEnd[place];
+    }
+
+    /** Whether {@code array} has given up its bytes when {@code born} takes its own. */
+    boolean endsBefore(int array, int born) {
+        return ends[array] <= births[born];
+    }
+
+    private static int[] byEnd(int[] ends) {
+        return IntStream.range(0, ends.length)
+                .boxed()
+                .sorted(Comparator.comparingInt(i -> ends[i]))
+                .mapToInt(Integer::intValue)
+                .toArray();
     }
 
     /** Bytes from the start of the arena. */

@@ -14,6 +14,7 @@ public final class PlanCursor {
 
     private final ArenaPlan plan;
     private int next;
+    private int ended;
     private boolean missed;
 
     /** Begins at the first array of {@code plan}. */
@@ -28,6 +29,17 @@ public final class PlanCursor {
             return MISS;
         }
         return plan.offset(next++);
+    }
+
+    /**
+     * Number of the next array, among those served, whose bytes the array served last may take; -1 when there is no other.
+     * Each is told once.
+     */
+    public int nextEnded() {
+        if (next > 0 && ended < next && plan.endsBefore(plan.ending(ended), next - 1)) {
+            return plan.ending(ended++);
+        }
+        return -1;
     }
 
     /** Arrays served so far. */
