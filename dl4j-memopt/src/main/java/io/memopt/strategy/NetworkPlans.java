@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy;
 
+import io.memopt.allocator.nd4j.WorkspaceReuse;
+import io.memopt.allocator.plan.PlanOptions;
+import io.memopt.allocator.reuse.ArenaPlan;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -10,10 +13,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
+import org.jspecify.annotations.Nullable;
 
 /** The plans of each network on one thread. Networks are held weakly; of each the {@value #MAX_REGIONS} latest plans. */
 final class NetworkPlans {
     static final int MAX_REGIONS = 64;
+    /** A batch of one takes other ways through some layers. */
+    static final int MIN_BATCH = 2;
 
     private final List<Plans> all = new ArrayList<>();
 
@@ -33,6 +39,29 @@ final class NetworkPlans {
 
         synchronized PlannedRegion region(RegionKey key) {
             return regions.computeIfAbsent(key, PlannedRegion::new);
+        }
+
+        /** The plan for {@code key} that follows from those of two other batches; null when there are no such. */
+        synchronized @Nullable ArenaPlan derive(RegionKey key, PlanOptions options) {
+            List<PlannedRegion> kin = regions.values().stream()
+                    .filter(region -> region.stage() == PlannedRegion.Stage.TRUSTED
+                            && region.key().batch() >= MIN_BATCH
+                            && region.key().isKin(key))
+                    .limit(2)
+                    .toList();
+            ArenaPlan one = kin.size() < 2 ? null : kin.get(0).plan();
+            ArenaPlan other = kin.size() < 2 ? null : kin.get(1).plan();
+            if (one == null || other == null || key.batch() < MIN_BATCH) {
+                return null;
+            }
+            return one.extrapolate(
+                            kin.get(0).key().batch(),
+                            other,
+                            kin.get(1).key().batch(),
+                            key.batch(),
+                            WorkspaceReuse::roundedBytes,
+                            options)
+                    .orElse(null);
         }
 
         synchronized Collection<PlannedRegion> regions() {

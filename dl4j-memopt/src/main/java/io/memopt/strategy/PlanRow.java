@@ -7,9 +7,10 @@ import io.memopt.allocator.reuse.ArenaPlan;
 /**
  * One plan and what it is worth.
  *
- * @param shapes of inputs, labels and masks of the pass
+ * @param pass which pass of the network, with its batch and the other dimensions of inputs, labels and masks
  * @param state {@code UNKNOWN}, {@code PLANNED}, {@code TRUSTED} or {@code REFUSED}
  * @param reason why it is refused; empty otherwise
+ * @param derived true when it follows from the plans of two other batches
  * @param arrays that a pass places in workspaces
  * @param arenaBytes that the plan takes; 0 without a plan
  * @param lowerBoundBytes that any plan for these lifetimes takes
@@ -18,9 +19,10 @@ import io.memopt.allocator.reuse.ArenaPlan;
  * @param missed passes that asked for other arrays
  */
 public record PlanRow(
-        String shapes,
+        String pass,
         String state,
         String reason,
+        boolean derived,
         int arrays,
         long arenaBytes,
         long lowerBoundBytes,
@@ -31,9 +33,10 @@ public record PlanRow(
     static PlanRow of(PlannedRegion region) {
         ArenaPlan plan = region.plan();
         return new PlanRow(
-                region.key().shapes(),
+                region.key().toString(),
                 region.stage().name(),
                 region.reason(),
+                region.isDerived(),
                 plan == null ? 0 : plan.size(),
                 plan == null ? 0 : plan.height(),
                 plan == null ? 0 : plan.certificate().lowerBound(),

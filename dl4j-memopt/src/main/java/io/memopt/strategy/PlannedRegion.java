@@ -26,6 +26,7 @@ final class PlannedRegion {
     private volatile Stage stage = Stage.UNKNOWN;
     private volatile @Nullable ArenaPlan plan;
     private volatile String reason = "";
+    private volatile boolean derived;
     private int recordings;
     private final AtomicLong served = new AtomicLong();
     private final AtomicLong missed = new AtomicLong();
@@ -64,8 +65,25 @@ final class PlannedRegion {
 
     void planned(ArenaPlan newPlan) {
         plan = newPlan;
+        derived = false;
         recordings++;
         stage = Stage.PLANNED;
+    }
+
+    /** A plan that follows from those of other batches, both proved. */
+    void derived(ArenaPlan newPlan) {
+        plan = newPlan;
+        derived = true;
+        stage = Stage.TRUSTED;
+    }
+
+    boolean isDerived() {
+        return derived;
+    }
+
+    /** False once a derived plan did not fit. */
+    boolean derivable() {
+        return missed.get() == 0 && recordings == 0;
     }
 
     void trust() {

@@ -5,6 +5,7 @@ package io.memopt.strategy;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.RegionPolicy;
 import io.memopt.allocator.nd4j.WorkspaceReuse;
+import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.PlanCursor;
 import io.memopt.listeners.training.ModelObserver;
@@ -66,7 +67,8 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
 
     @Override
     public @Nullable ArenaPlan planFor(String outermost, String workspace, long roundedBytes) {
-        return threads.get().planFor(tracker.currentModel(), outermost, workspace, roundedBytes);
+        int owner = ThreadContext.current().owner(tracker.recording().ledger().owners());
+        return threads.get().planFor(tracker.currentModel(), outermost, owner, workspace, roundedBytes);
     }
 
     @Override

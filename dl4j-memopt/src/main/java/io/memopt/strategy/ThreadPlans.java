@@ -26,6 +26,8 @@ import org.slf4j.LoggerFactory;
  *      +----- other arrays -------+---------------- other arrays -------------------+     other bits: REFUSED
  * </pre>
  *
+ * Passes of inference have nothing to prove: their arrays keep their bytes to the end of their scopes, as ND4J has it.
+ *
  * <p>Threading: confined to its thread.
  */
 final class ThreadPlans {
@@ -56,27 +58,48 @@ final class ThreadPlans {
         return networks;
     }
 
-    /** The first array of a pass of {@code model} is asked for. */
+    /**
+     * The first array of a pass of {@code model} is asked for.
+     *
+     * @param owner number of who asks: the layer of a pass that keeps no activations
+     */
     @Nullable
-    ArenaPlan planFor(@Nullable Model model, String outermost, String workspace, long roundedBytes) {
+    ArenaPlan planFor(@Nullable Model model, String outermost, int owner, String workspace, long roundedBytes) {
         if (trial != null) {
             return trial;
         }
         current = null;
-        if (model == null || !outermost.equals(PASS)) {
+        before = null;
+        if (model == null) {
             return null;
         }
-        PlannedRegion region = networks.of(model).region(RegionKey.of(model, workspace, roundedBytes));
+        boolean training = outermost.equals(PASS);
+        String pass = training ? outermost : outermost + "#" + owner;
+        NetworkPlans.Plans plans = networks.of(model);
+        PlannedRegion region = plans.region(
+                training
+                        ? RegionKey.training(model, pass, workspace, roundedBytes)
+                        : RegionKey.inference(model, pass, workspace, roundedBytes));
         current = region;
-        switch (region.stage()) {
-            case UNKNOWN -> {
-                before = PassState.of(model);
-                record(region);
-            }
-            case PLANNED -> before = PassState.of(model);
-            case TRUSTED, REFUSED -> before = null;
+        if (region.stage() == PlannedRegion.Stage.UNKNOWN && region.derivable()) {
+            derive(plans, region);
+        }
+        if (region.stage() == PlannedRegion.Stage.UNKNOWN) {
+            record(region);
+        }
+        if (training
+                && region.stage() != PlannedRegion.Stage.TRUSTED
+                && region.stage() != PlannedRegion.Stage.REFUSED) {
+            before = PassState.of(model);
         }
         return region.stage() == PlannedRegion.Stage.TRUSTED ? region.plan() : null;
+    }
+
+    private static void derive(NetworkPlans.Plans plans, PlannedRegion region) {
+        ArenaPlan derived = plans.derive(region.key(), PlanOptions.within(PLANNING));
+        if (derived != null) {
+            region.derived(derived);
+        }
     }
 
     private void record(PlannedRegion region) {
@@ -105,9 +128,16 @@ final class ThreadPlans {
             List<ArrayLifetime> arrays = recorded.close().stream()
                     .filter(array -> WorkspaceReuse.serves(array.workspace()))
                     .toList();
+            boolean training = region.key().pass().equals(PASS);
             boolean keep = region.key().keepActivations();
             region.planned(ArenaPlan.of(
-                    arrays, array -> keep && array.workspace().equals(PASS), PlanOptions.within(PLANNING)));
+                    arrays,
+                    array -> !training || (keep && array.workspace().equals(PASS)),
+                    PlanOptions.within(PLANNING)));
+            if (!training) {
+                // All arrays live to the end of their scopes, as ND4J has them live: there is nothing to prove.
+                region.trust();
+            }
         } catch (IllegalStateException e) {
             region.refuse(String.valueOf(e.getMessage()));
         } finally {

@@ -29,6 +29,11 @@ public final class WorkspaceReuse {
         this.arenas = ThreadLocal.withInitial(() -> new ThreadArena(ledger, policy));
     }
 
+    /** What a workspace of the ND4J at hand takes for an array of {@code bytes}. */
+    public static long roundedBytes(long bytes) {
+        return ScopeRecorder.rounded(bytes);
+    }
+
     /** Whether the arrays of {@code workspace} are those of a network. */
     public static boolean serves(String workspace) {
         return SERVED.contains(workspace) || workspace.startsWith(LAYER_ACT);

@@ -10,6 +10,8 @@ import io.memopt.allocator.plan.PlanProblem;
 import io.memopt.allocator.use.ArrayLifetime;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.LongUnaryOperator;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
@@ -24,23 +26,34 @@ public final class ArenaPlan {
     static final long TINY = 64;
 
     private final String[] workspaces;
+    private final long[] requested;
     private final long[] bytes;
     private final long[] offsets;
     private final int[] births;
+    /** First birth that may take the bytes, whatever the size of the array. */
+    private final int[] lastUses;
+
+    private final int[] scopeEnds;
     private final int[] ends;
     private final int[] byEnd;
     private final long scopeBytes;
     private final Certificate certificate;
 
-    private ArenaPlan(String[] workspaces, long[] bytes, int[] births, int[] ends, MemoryPlan plan, long scopeBytes) {
-        this.workspaces = workspaces;
-        this.bytes = bytes;
-        this.births = births;
-        this.ends = ends;
+    private ArenaPlan(Arrays arrays, PlanOptions options) {
+        this.workspaces = arrays.workspaces;
+        this.requested = arrays.requested;
+        this.bytes = arrays.bytes;
+        this.births = arrays.births;
+        this.lastUses = arrays.lastUses;
+        this.scopeEnds = arrays.scopeEnds;
+        this.ends = arrays.ends();
+        MemoryPlan plan = MemoryPlanner.plan(arrays.problem(ends), options);
         this.byEnd = byEnd(ends);
         this.offsets = plan.offsets();
         this.certificate = plan.certificate();
-        this.scopeBytes = scopeBytes;
+        this.scopeBytes = MemoryPlanner.plan(arrays.problem(arrays.scopeEnds), PlanOptions.greedy())
+                .certificate()
+                .lowerBound();
     }
 
     /**
@@ -51,29 +64,88 @@ public final class ArenaPlan {
      * @param kept arrays that must live to the end of their scope for another reason
      */
     public static ArenaPlan of(List<ArrayLifetime> lifetimes, Predicate<ArrayLifetime> kept, PlanOptions options) {
-        int count = lifetimes.size();
-        String[] workspaces = new String[count];
-        long[] bytes = new long[count];
-        int[] births = new int[count];
-        int[] ends = new int[count];
-        PlanProblem.Builder problem = PlanProblem.builder();
-        PlanProblem.Builder scopes = PlanProblem.builder();
-        for (int i = 0; i < count; i++) {
+        Arrays arrays = new Arrays(lifetimes.size());
+        for (int i = 0; i < lifetimes.size(); i++) {
             ArrayLifetime array = lifetimes.get(i);
-            boolean toTheEnd = !array.used() || array.roundedBytes() <= TINY || kept.test(array);
-            workspaces[i] = array.workspace();
-            bytes[i] = array.roundedBytes();
-            long size = Math.max(1, array.roundedBytes());
-            births[i] = array.sequence();
-            ends[i] = 1 + (toTheEnd ? array.end() : array.lastUse());
-            problem.add(births[i], ends[i], size);
-            scopes.add(births[i], 1L + array.end(), size);
+            boolean toTheEnd = !array.used() || kept.test(array);
+            arrays.workspaces[i] = array.workspace();
+            arrays.requested[i] = array.requestedBytes();
+            arrays.bytes[i] = array.roundedBytes();
+            arrays.births[i] = array.sequence();
+            arrays.lastUses[i] = 1 + (toTheEnd ? array.end() : array.lastUse());
+            arrays.scopeEnds[i] = 1 + array.end();
         }
-        MemoryPlan plan = MemoryPlanner.plan(problem.build(), options);
-        long scopeBytes = MemoryPlanner.plan(scopes.build(), PlanOptions.greedy())
-                .certificate()
-                .lowerBound();
-        return new ArenaPlan(workspaces, bytes, births, ends, plan, scopeBytes);
+        return new ArenaPlan(arrays, options);
+    }
+
+    /**
+     * The plan for another batch size, from those of two: every array's size is an affine function of the batch, and the
+     * order of births and last uses does not depend on it.
+     *
+     * @param batch of this plan
+     * @param other the plan for {@code otherBatch}, which differs from {@code batch}
+     * @param newBatch the size asked for
+     * @param rounding what a workspace takes for an array of so many bytes
+     * @return empty when the two plans are not of one kind, or a size would not be a whole number of bytes
+     */
+    public Optional<ArenaPlan> extrapolate(
+            int batch, ArenaPlan other, int otherBatch, int newBatch, LongUnaryOperator rounding, PlanOptions options) {
+        if (!java.util.Arrays.equals(workspaces, other.workspaces)
+                || !java.util.Arrays.equals(births, other.births)
+                || !java.util.Arrays.equals(lastUses, other.lastUses)
+                || !java.util.Arrays.equals(scopeEnds, other.scopeEnds)) {
+            return Optional.empty();
+        }
+        Arrays arrays = new Arrays(workspaces, births, lastUses, scopeEnds);
+        for (int i = 0; i < workspaces.length; i++) {
+            long difference = (other.requested[i] - requested[i]) * (newBatch - batch);
+            long size = requested[i] + difference / (otherBatch - batch);
+            if (difference % (otherBatch - batch) != 0 || size < 0) {
+                return Optional.empty();
+            }
+            arrays.requested[i] = size;
+            arrays.bytes[i] = rounding.applyAsLong(size);
+        }
+        return Optional.of(new ArenaPlan(arrays, options));
+    }
+
+    /** What a plan is made from, an entry for each array. */
+    private static final class Arrays {
+        final String[] workspaces;
+        final long[] requested;
+        final long[] bytes;
+        final int[] births;
+        final int[] lastUses;
+        final int[] scopeEnds;
+
+        Arrays(int count) {
+            this(new String[count], new int[count], new int[count], new int[count]);
+        }
+
+        Arrays(String[] workspaces, int[] births, int[] lastUses, int[] scopeEnds) {
+            this.workspaces = workspaces;
+            this.births = births;
+            this.lastUses = lastUses;
+            this.scopeEnds = scopeEnds;
+            this.requested = new long[workspaces.length];
+            this.bytes = new long[workspaces.length];
+        }
+
+        int[] ends() {
+            int[] ends = lastUses.clone();
+            for (int i = 0; i < ends.length; i++) {
+                ends[i] = bytes[i] <= TINY ? scopeEnds[i] : lastUses[i];
+            }
+            return ends;
+        }
+
+        PlanProblem problem(int[] until) {
+            PlanProblem.Builder problem = PlanProblem.builder();
+            for (int i = 0; i < bytes.length; i++) {
+                problem.add(births[i], until[i], Math.max(1, bytes[i]));
+            }
+            return problem.build();
+        }
     }
 
     /** Number of arrays. */
