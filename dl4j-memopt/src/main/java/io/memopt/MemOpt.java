@@ -27,6 +27,8 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.dataset.api.MultiDataSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -119,6 +121,26 @@ public final class MemOpt implements AutoCloseable {
         return MemoryHooks.installed()
                 ? Explanation.of(failure, MemoryHooks.recording().ledger())
                 : "Nothing was recorded, so nobody can say who holds memory: " + failure;
+    }
+
+    /**
+     * Prepares plans for every batch size from the first three examples of {@code sample}, so that the first minibatch already
+     * runs in the arena. Call it on the thread that will train. The network is afterwards what it was, bit for bit. Does
+     * nothing unless {@link MemOptConfig#reuse} asked for plans.
+     *
+     * @param sample a minibatch of at least three examples, as training will have it
+     * @throws IllegalArgumentException if there are fewer, or the network is trained by truncated backpropagation through time
+     */
+    public void rehearse(MultiDataSet sample) {
+        Model network = model.get();
+        if (session != null && network != null) {
+            session.rehearse(network, sample);
+        }
+    }
+
+    /** As {@link #rehearse(MultiDataSet)}. */
+    public void rehearse(DataSet sample) {
+        rehearse(sample.toMultiDataSet());
     }
 
     /** Plans of passes so far, on all threads; empty unless {@link MemOptConfig#reuse} asked for them. */

@@ -42,6 +42,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.dataset.api.MultiDataSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -170,6 +171,13 @@ final class Session {
             } catch (HookException e) {
                 log.warn("{} Training goes on without plans.", e.getMessage());
             }
+        }
+    }
+
+    void rehearse(Model model, MultiDataSet sample) {
+        PlannedReuse planned = reuse;
+        if (planned != null) {
+            planned.rehearse(model, sample);
         }
     }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy;
 
+import io.memopt.allocator.event.Owner;
+import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.RegionPolicy;
 import io.memopt.allocator.nd4j.WorkspaceReuse;
@@ -15,6 +17,7 @@ import java.util.List;
 import java.util.Objects;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.dataset.api.MultiDataSet;
 
 /**
  * Has the workspaces of observed networks share one planned arena for each thread. The first forward and backward pass with new
@@ -53,6 +56,17 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
         MemoryHooks.stopReuse();
     }
 
+    /**
+     * Computes gradients of a few examples on the calling thread, which is to train {@code model}, so that plans for all batch
+     * sizes follow. Parameters, updater state, random generator and gradients are afterwards what they were.
+     *
+     * @param sample minibatch of at least three examples, as training will have it
+     * @throws IllegalArgumentException if there are fewer, or the network is trained by truncated backpropagation through time
+     */
+    public void rehearse(Model model, MultiDataSet sample) {
+        Rehearsal.of(model, sample, this);
+    }
+
     /** What has been planned so far, on all threads. */
     public List<PlanRow> plans() {
         List<ThreadPlans> copy;
@@ -67,8 +81,10 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
 
     @Override
     public @Nullable ArenaPlan planFor(String outermost, String workspace, long roundedBytes) {
-        int owner = ThreadContext.current().owner(tracker.recording().ledger().owners());
-        return threads.get().planFor(tracker.currentModel(), outermost, owner, workspace, roundedBytes);
+        OwnerTable owners = tracker.recording().ledger().owners();
+        Owner owner = owners.ownerOf(ThreadContext.current().owner(owners));
+        String asker = owner.phase() + ":" + owner.layer();
+        return threads.get().planFor(tracker.currentModel(), outermost, asker, workspace, roundedBytes);
     }
 
     @Override

@@ -8,7 +8,7 @@ import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.plan.PlanOptions;
 import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.PlanCursor;
-import io.memopt.allocator.use.ArrayLifetime;
+import io.memopt.allocator.reuse.PlannedArray;
 import io.memopt.allocator.use.UseWindow;
 import java.time.Duration;
 import java.util.List;
@@ -61,10 +61,10 @@ final class ThreadPlans {
     /**
      * The first array of a pass of {@code model} is asked for.
      *
-     * @param owner number of who asks: the layer of a pass that keeps no activations
+     * @param asker phase and layer: a pass that keeps no activations is one for each layer
      */
     @Nullable
-    ArenaPlan planFor(@Nullable Model model, String outermost, int owner, String workspace, long roundedBytes) {
+    ArenaPlan planFor(@Nullable Model model, String outermost, String asker, String workspace, long roundedBytes) {
         if (trial != null) {
             return trial;
         }
@@ -74,7 +74,7 @@ final class ThreadPlans {
             return null;
         }
         boolean training = outermost.equals(PASS);
-        String pass = training ? outermost : outermost + "#" + owner;
+        String pass = training ? outermost : outermost + "@" + asker;
         NetworkPlans.Plans plans = networks.of(model);
         PlannedRegion region = plans.region(
                 training
@@ -125,15 +125,14 @@ final class ThreadPlans {
     private void plan(UseWindow recorded, PlannedRegion region) {
         window = null;
         try {
-            List<ArrayLifetime> arrays = recorded.close().stream()
-                    .filter(array -> WorkspaceReuse.serves(array.workspace()))
-                    .toList();
             boolean training = region.key().pass().equals(PASS);
             boolean keep = region.key().keepActivations();
-            region.planned(ArenaPlan.of(
-                    arrays,
-                    array -> !training || (keep && array.workspace().equals(PASS)),
-                    PlanOptions.within(PLANNING)));
+            List<PlannedArray> arrays = recorded.close().stream()
+                    .filter(array -> WorkspaceReuse.serves(array.workspace()))
+                    .map(array -> PlannedArray.of(
+                            array, !training || (keep && array.workspace().equals(PASS))))
+                    .toList();
+            region.planned(ArenaPlan.of(arrays, PlanOptions.within(PLANNING)));
             if (!training) {
                 // All arrays live to the end of their scopes, as ND4J has them live: there is nothing to prove.
                 region.trust();

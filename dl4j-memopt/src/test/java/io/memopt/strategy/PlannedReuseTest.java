@@ -56,6 +56,24 @@ class PlannedReuseTest {
                 .allSatisfy(plan -> assertThat(plan.missed()).isZero());
     }
 
+    @ParameterizedTest
+    @EnumSource(Networks.class)
+    void rehearsed_firstMinibatchRunsInTheArena(Networks family) {
+        Run plain = run(family, false, i -> 12);
+        Nd4j.getRandom().setSeed(7);
+        Model model = family.create(WorkspaceMode.ENABLED);
+        try (MemOpt memopt = MemOpt.attach(model, PLANNED)) {
+            memopt.rehearse(family.data(3, 0));
+            Networks.fit(model, family.data(12, 0));
+            assertThat(model.score()).isEqualTo(plain.scores.get(0));
+            assertThat(memopt.plans())
+                    .filteredOn(plan -> plan.pass().startsWith("WS_ALL_LAYERS_ACT batch 12"))
+                    .hasSize(1)
+                    .allSatisfy(plan -> assertThat(plan.derived()).isTrue())
+                    .allSatisfy(plan -> assertThat(plan.served()).isOne());
+        }
+    }
+
     private record Run(INDArray params, List<Double> scores, List<PlanRow> plans) {}
 
     private static Run run(Networks family, boolean planned, IntUnaryOperator batch) {
