@@ -98,7 +98,7 @@ public final class MemOpt implements AutoCloseable {
                 session.recordUses(config.scopeCheck());
             }
             if (config.reuse() == Reuse.PLANNED) {
-                session.planReuse();
+                session.planReuse(config.planProfile().orElse(null));
             }
             TraceWriter trace =
                     config.trace().map(path -> open(path, config, session)).orElse(null);

@@ -29,6 +29,7 @@ import io.memopt.report.SummaryBuilder;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
 import java.lang.ref.WeakReference;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -164,10 +165,10 @@ final class Session {
     }
 
     /** Begins to plan workspaces, for all handles and to the end of the session. Never throws. */
-    synchronized void planReuse() {
+    synchronized void planReuse(@Nullable Path profile) {
         if (reuse == null) {
             try {
-                reuse = PlannedReuse.begin(tracker, tracker.recording().uses() != null);
+                reuse = PlannedReuse.begin(tracker, tracker.recording().uses() != null, profile);
             } catch (HookException e) {
                 log.warn("{} Training goes on without plans.", e.getMessage());
             }

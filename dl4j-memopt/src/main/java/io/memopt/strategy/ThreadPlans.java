@@ -33,9 +33,9 @@ import org.slf4j.LoggerFactory;
 final class ThreadPlans {
     private static final Logger log = LoggerFactory.getLogger(ThreadPlans.class);
     private static final String PASS = "WS_ALL_LAYERS_ACT";
-    private static final Duration PLANNING = Duration.ofMillis(200);
+    static final Duration PLANNING = Duration.ofMillis(200);
 
-    private final NetworkPlans networks = new NetworkPlans();
+    private final NetworkPlans networks;
     private final WorkspaceReuse reuse;
     private final boolean usesStay;
     private @Nullable PlannedRegion current;
@@ -45,12 +45,13 @@ final class ThreadPlans {
     private @Nullable PlanCursor tried;
 
     /**
-     * No plans yet.
+     * Begins with what {@code networks} remembers.
      *
      * @param usesStay true when someone else wants uses recorded all the time
      */
-    ThreadPlans(WorkspaceReuse reuse, boolean usesStay) {
+    ThreadPlans(WorkspaceReuse reuse, NetworkPlans networks, boolean usesStay) {
         this.reuse = reuse;
+        this.networks = networks;
         this.usesStay = usesStay;
     }
 
