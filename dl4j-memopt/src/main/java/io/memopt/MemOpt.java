@@ -16,6 +16,8 @@ import io.memopt.fit.Recorded;
 import io.memopt.listeners.prometheus.MetricsServer;
 import io.memopt.listeners.prometheus.MetricsServerException;
 import io.memopt.report.MemorySummary;
+import io.memopt.strategy.PlanRow;
+import io.memopt.strategy.Reuse;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
@@ -31,6 +33,7 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -100,6 +103,9 @@ public final class MemOpt implements AutoCloseable {
             if (config.recordUses() || config.scopeCheck()) {
                 session.recordUses(config.scopeCheck());
             }
+            if (config.reuse() == Reuse.PLANNED) {
+                session.planReuse(config.planProfile().orElse(null));
+            }
             TraceWriter trace =
                     config.trace().map(path -> open(path, config, session)).orElse(null);
             return new MemOpt(session, handle, session.nameOf(network), trace);
@@ -160,6 +166,31 @@ public final class MemOpt implements AutoCloseable {
     /** As {@link #willItFit(MultiLayerConfiguration, InputType)} for a graph; one input type for each of its inputs. */
     public static MemoryForecast willItFit(ComputationGraphConfiguration configuration, InputType... inputs) {
         return Derived.forecast(configuration, inputs);
+    }
+
+    /**
+     * Prepares plans for every batch size from the first three examples of {@code sample}, so that the first minibatch already
+     * runs in the arena. Call it on the thread that will train. The network is afterwards what it was, bit for bit. Does
+     * nothing unless {@link MemOptConfig#reuse} asked for plans.
+     *
+     * @param sample a minibatch of at least three examples, as training will have it
+     * @throws IllegalArgumentException if there are fewer, or the network is trained by truncated backpropagation through time
+     */
+    public void rehearse(MultiDataSet sample) {
+        Model network = model.get();
+        if (session != null && network != null) {
+            session.rehearse(network, sample);
+        }
+    }
+
+    /** As {@link #rehearse(MultiDataSet)}. */
+    public void rehearse(DataSet sample) {
+        rehearse(sample.toMultiDataSet());
+    }
+
+    /** Plans of passes so far, on all threads; empty unless {@link MemOptConfig#reuse} asked for them. */
+    public List<PlanRow> plans() {
+        return session == null ? List.of() : session.plans();
     }
 
     /** Name of the network in figures, e.g. {@code MultiLayerNetwork-1}; empty when nothing is observed. */

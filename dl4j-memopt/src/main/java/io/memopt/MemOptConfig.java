@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt;
 
+import io.memopt.strategy.Reuse;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.Optional;
@@ -17,6 +18,8 @@ import java.util.Optional;
  * @param nativeTemporaries measures what operations allocate inside the native library, at half a millisecond each
  * @param recordUses records when each array was last used; costs nothing when false
  * @param scopeCheck reports arrays that are used after their scope; includes {@code recordUses}, slows training down
+ * @param reuse whether workspaces share a planned arena; decided by the first handle that asks for it, for the process
+ * @param planProfile file that keeps proved plans across runs, if any; only with plans
  */
 public record MemOptConfig(
         boolean enabled,
@@ -25,7 +28,9 @@ public record MemOptConfig(
         int history,
         boolean nativeTemporaries,
         boolean recordUses,
-        boolean scopeCheck) {
+        boolean scopeCheck,
+        Reuse reuse,
+        Optional<Path> planProfile) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
@@ -37,6 +42,12 @@ public record MemOptConfig(
 
     public MemOptConfig {
         Objects.requireNonNull(trace, "trace");
+        Objects.requireNonNull(reuse, "reuse");
+        Objects.requireNonNull(planProfile, "planProfile");
+        if (planProfile.isPresent() && reuse == Reuse.OFF) {
+            throw new IllegalArgumentException("planProfile=" + planProfile.get()
+                    + " but reuse=OFF, expected reuse=PLANNED: without plans there is nothing to keep");
+        }
         if (traceMaxBytes < MIB) {
             throw new IllegalArgumentException("traceMaxBytes=" + traceMaxBytes + ", expected at least " + MIB);
         }
@@ -63,6 +74,8 @@ public record MemOptConfig(
         private boolean nativeTemporaries;
         private boolean recordUses;
         private boolean scopeCheck;
+        private Reuse reuse = Reuse.OFF;
+        private Optional<Path> planProfile = Optional.empty();
 
         private Builder() {}
 
@@ -108,6 +121,18 @@ public record MemOptConfig(
             return this;
         }
 
+        /** Default {@link Reuse#OFF}. */
+        public Builder reuse(Reuse value) {
+            reuse = value;
+            return this;
+        }
+
+        /** Keeps proved plans in {@code file} across runs, so that the first minibatch is planned already; default none. */
+        public Builder planProfile(Path file) {
+            planProfile = Optional.of(file);
+            return this;
+        }
+
         /**
          * The settings.
          *
@@ -115,7 +140,15 @@ public record MemOptConfig(
          */
         public MemOptConfig build() {
             return new MemOptConfig(
-                    enabled, trace, traceMaxBytes, history, nativeTemporaries, recordUses || scopeCheck, scopeCheck);
+                    enabled,
+                    trace,
+                    traceMaxBytes,
+                    history,
+                    nativeTemporaries,
+                    recordUses || scopeCheck,
+                    scopeCheck,
+                    reuse,
+                    planProfile);
         }
     }
 }

@@ -28,7 +28,10 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
+import io.memopt.strategy.PlanRow;
+import io.memopt.strategy.PlannedReuse;
 import java.lang.ref.WeakReference;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -43,6 +46,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.dataset.api.MultiDataSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -70,6 +74,7 @@ final class Session {
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
     private volatile @Nullable ScopeCheck scopeCheck;
     private @Nullable ProcessWatch processWatch;
+    private volatile @Nullable PlannedReuse reuse;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours = Collections.newSetFromMap(new WeakHashMap<>());
@@ -167,6 +172,29 @@ final class Session {
         }
     }
 
+    /** Begins to plan workspaces, for all handles and to the end of the session. Never throws. */
+    synchronized void planReuse(@Nullable Path profile) {
+        if (reuse == null) {
+            try {
+                reuse = PlannedReuse.begin(tracker, tracker.recording().uses() != null, profile);
+            } catch (HookException e) {
+                log.warn("{} Training goes on without plans.", e.getMessage());
+            }
+        }
+    }
+
+    void rehearse(Model model, MultiDataSet sample) {
+        PlannedReuse planned = reuse;
+        if (planned != null) {
+            planned.rehearse(model, sample);
+        }
+    }
+
+    List<PlanRow> plans() {
+        PlannedReuse planned = reuse;
+        return planned == null ? List.of() : planned.plans();
+    }
+
     List<ScopeFinding> scopeFindings() {
         ScopeCheck check = scopeCheck;
         return check == null ? List.of() : check.findings();
@@ -253,6 +281,10 @@ final class Session {
         collections.close();
         tracker.removeObserver(timers);
         tracker.removeObserver(times);
+        PlannedReuse planned = reuse;
+        if (planned != null) {
+            planned.close();
+        }
         MemoryHooks.stopMeasuringTemporaries();
         MemoryHooks.stopRecordingUses();
         if (tracker.networks().isEmpty()) {

@@ -50,7 +50,7 @@ class ArchitectureTest {
     static final ArchRule analysis = onlyImports(ANALYSIS, EVENT, RECORDING, PLAN);
 
     @ArchTest
-    static final ArchRule strategy = onlyImports(STRATEGY, ANALYSIS, ALLOCATOR, DL4J, ND4J_LIBRARY);
+    static final ArchRule strategy = onlyImports(STRATEGY, ANALYSIS, ALLOCATOR, LISTENERS, DL4J, ND4J_LIBRARY, GSON);
 
     @ArchTest
     static final ArchRule fit = onlyImports(FIT, ALLOCATOR, LISTENERS, DL4J, ND4J_LIBRARY);

@@ -104,7 +104,13 @@ public final class LiveSet implements TraceVisitor {
         event++;
         switch (EventCode.kind(code)) {
             case ALLOCATE -> allocated(code, timeNanos, thread, owner, workspace, address, bytes, extra);
-            case FREE -> freed(code, timeNanos, thread, address, bytes, timeNanos - extra);
+            case FREE -> {
+                if (EventCode.allocation(code).ordinal() == ARRAY) {
+                    arrayFreed(timeNanos, thread, owner, workspace, address, bytes);
+                } else {
+                    freed(code, timeNanos, thread, address, bytes, timeNanos - extra);
+                }
+            }
             case SCOPE_RELEASE -> released(workspace, timeNanos, thread, bytes);
             case SCOPE_ENTER -> entered(workspace, timeNanos);
             case RECLASSIFY -> reclassified(code, owner, workspace, address, bytes, (int) extra);
@@ -254,6 +260,36 @@ public final class LiveSet implements TraceVisitor {
         }
         exact &= rounded[slot] == bytes;
         end(slot, time, thread);
+    }
+
+    /** One array gives its bytes to another before its scope ends. */
+    private void arrayFreed(long time, long thread, int owner, int workspace, long address, long bytes) {
+        int slot = findArray(workspace, address, owner);
+        if (slot == NONE) {
+            unmatchedFrees++;
+            exact &= gapSeen;
+            return;
+        }
+        exact &= rounded[slot] == bytes;
+        Scope scope = scopeOf(workspace);
+        unlink(scope, slot);
+        scope.bytes -= rounded[slot];
+        inUse[spaces[slot]] -= rounded[slot];
+        listener.ended(slot, time, thread);
+        release(slot);
+    }
+
+    private void unlink(Scope scope, int slot) {
+        scope.cursor = NONE;
+        if (scope.first == slot) {
+            scope.first = next[slot];
+            return;
+        }
+        int before = scope.first;
+        while (next[before] != slot) {
+            before = next[before];
+        }
+        next[before] = next[slot];
     }
 
     private void end(int slot, long time, long thread) {

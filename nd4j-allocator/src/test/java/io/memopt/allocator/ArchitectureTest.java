@@ -21,6 +21,7 @@ class ArchitectureTest {
     private static final String POOL = "io.memopt.allocator.pool..";
     private static final String RECORDING = "io.memopt.allocator.recording..";
     private static final String USE = "io.memopt.allocator.use..";
+    private static final String REUSE = "io.memopt.allocator.reuse..";
     private static final String ND4J = "io.memopt.allocator.nd4j..";
     private static final String CUDA = "io.memopt.allocator.cuda..";
     private static final String CUDNN = "io.memopt.allocator.cudnn..";
@@ -55,8 +56,11 @@ class ArchitectureTest {
     static final ArchRule use = onlyImports(USE, EVENT, RECORDING);
 
     @ArchTest
+    static final ArchRule reuse = onlyImports(REUSE, PLAN, USE);
+
+    @ArchTest
     static final ArchRule nd4j =
-            onlyImports(ND4J, EVENT, POOL, RECORDING, USE, PLAN, ND4J_LIBRARY, JAVACPP, BYTE_BUDDY);
+            onlyImports(ND4J, EVENT, POOL, RECORDING, USE, REUSE, ND4J_LIBRARY, JAVACPP, BYTE_BUDDY);
 
     @ArchTest
     static final ArchRule cuda = onlyImports(CUDA, EVENT, POOL, ND4J_LIBRARY, JAVACPP, BYTE_BUDDY);
@@ -79,7 +83,7 @@ class ArchitectureTest {
             .that()
             .resideInAPackage("io.memopt.allocator..")
             .should()
-            .resideInAnyPackage(EVENT, PLAN, POOL, RECORDING, USE, ND4J, CUDA, CUDNN)
+            .resideInAnyPackage(EVENT, PLAN, POOL, RECORDING, USE, REUSE, ND4J, CUDA, CUDNN)
             .allowEmptyShould(true);
 
     @ArchTest

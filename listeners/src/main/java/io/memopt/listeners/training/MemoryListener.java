@@ -64,6 +64,11 @@ public final class MemoryListener extends BaseTrainingListener {
     }
 
     @Override
+    public void onGradientCalculation(Model model) {
+        report(t -> t.onGradients(model));
+    }
+
+    @Override
     public void iterationDone(Model model, int iteration, int epoch) {
         report(t -> t.onIteration(model, iteration, epoch));
     }

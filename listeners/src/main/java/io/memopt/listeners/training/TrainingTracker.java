@@ -28,6 +28,7 @@ public final class TrainingTracker implements ScopeObserver {
     private final Recording recording;
     private final CopyOnWriteArrayList<TrackedNetwork> networks = new CopyOnWriteArrayList<>();
     private final CopyOnWriteArrayList<TrainingObserver> observers = new CopyOnWriteArrayList<>();
+    private final CopyOnWriteArrayList<ModelObserver> modelObservers = new CopyOnWriteArrayList<>();
     private final ThreadLocal<ThreadRun> runs;
 
     /** Begins to follow threads of {@code recording}. */
@@ -57,6 +58,21 @@ public final class TrainingTracker implements ScopeObserver {
 
     public void removeObserver(TrainingObserver observer) {
         observers.remove(observer);
+    }
+
+    /** {@code observer} hears of the training of all observed networks. */
+    public void addModelObserver(ModelObserver observer) {
+        modelObservers.addIfAbsent(observer);
+    }
+
+    public void removeModelObserver(ModelObserver observer) {
+        modelObservers.remove(observer);
+    }
+
+    /** The observed network for which the calling thread works, as far as its workspaces have shown; null if none. */
+    public @Nullable Model currentModel() {
+        TrackedNetwork network = networks.isEmpty() ? null : runs.get().network();
+        return network == null ? null : network.model();
     }
 
     /**
@@ -130,6 +146,13 @@ public final class TrainingTracker implements ScopeObserver {
         TrackedNetwork network = observed(model);
         if (network != null) {
             runs.get().backwardPassed(network);
+            modelObservers.forEach(observer -> observer.backwardPassed(model));
+        }
+    }
+
+    void onGradients(Model model) {
+        if (observed(model) != null) {
+            modelObservers.forEach(observer -> observer.gradientsComputed(model));
         }
     }
 

@@ -128,6 +128,36 @@ public final class MemoryHooks {
         return book;
     }
 
+    /**
+     * From now on {@code policy} decides where the arrays of networks' workspaces lie. One policy serves the process; a
+     * later one takes the place of an earlier one.
+     *
+     * @throws HookException if workspaces are not recorded, because of a manager that is not ND4J's own
+     */
+    public static synchronized WorkspaceReuse reuse(RegionPolicy policy) {
+        String manager = Nd4j.getWorkspaceManager().getClass().getName();
+        if (!isOurs(manager)) {
+            throw new HookException("Workspaces cannot be planned: workspace manager " + manager
+                    + " is not ND4J's own. Remove the system property 'workspacemanager'.");
+        }
+        stopReuse();
+        WorkspaceReuse reuse = new WorkspaceReuse(recording().ledger(), policy);
+        recording().reuse(reuse);
+        return reuse;
+    }
+
+    /**
+     * ND4J serves all workspaces again. The arena of the calling thread is given back now, those of other threads when their
+     * thread has ended or collects garbage.
+     */
+    public static synchronized void stopReuse() {
+        WorkspaceReuse reuse = recording().reuse();
+        if (reuse != null) {
+            recording().reuse(null);
+            reuse.release();
+        }
+    }
+
     /** Ends what {@link #recordUses()} began; does nothing when it has not begun. */
     public static synchronized void stopRecordingUses() {
         NativeOps telling = interposer;
@@ -152,6 +182,7 @@ public final class MemoryHooks {
     public static synchronized void uninstall() {
         if (interposer != null) {
             stopRecordingUses();
+            stopReuse();
         }
         NativeOps ours = interposer;
         NativeOps original = originalOps;

@@ -17,6 +17,7 @@ public final class Recording {
             new MemoryLedger(new OwnerTable(), new WorkspaceTable(), CategoryRules::categoryOf);
     private final ScopeObservers observers = new ScopeObservers();
     private volatile @Nullable UseBook uses;
+    private volatile @Nullable WorkspaceReuse reuse;
 
     Recording() {}
 
@@ -36,6 +37,15 @@ public final class Recording {
     /** Where uses of arrays are booked; null while they are not recorded. */
     public @Nullable UseBook uses() {
         return uses;
+    }
+
+    /** Who serves workspace arrays from arenas; null while ND4J serves them all. */
+    public @Nullable WorkspaceReuse reuse() {
+        return reuse;
+    }
+
+    void reuse(@Nullable WorkspaceReuse serving) {
+        reuse = serving;
     }
 
     void uses(@Nullable UseBook book) {

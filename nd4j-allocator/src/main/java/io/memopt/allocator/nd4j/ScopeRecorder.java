@@ -9,7 +9,11 @@ import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.recording.WorkspaceAccount;
 import io.memopt.allocator.use.UseBook;
 import java.lang.ref.Cleaner;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.abstracts.Nd4jWorkspace;
+import org.nd4j.linalg.api.memory.pointers.PagedPointer;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * What a workspace of any backend reports. A workspace subclass keeps one of these and calls it around the methods of its
@@ -28,6 +32,7 @@ final class ScopeRecorder {
     private final WorkspaceAccount account;
     private final MemorySpace arraySpace;
     private final ScopeObservers observers;
+    private final boolean served;
     private boolean allocating;
 
     /**
@@ -40,6 +45,7 @@ final class ScopeRecorder {
         this.ledger = recording.ledger();
         this.observers = recording.observers();
         this.arraySpace = arraySpace;
+        this.served = WorkspaceReuse.serves(workspace.getId());
         this.account = ledger.openAccount(
                 CategoryRules.stableName(workspace.getId()),
                 Thread.currentThread(),
@@ -95,7 +101,7 @@ final class ScopeRecorder {
      * @param inside false when it got memory of its own, which the native call has booked
      */
     void array(boolean inside, long address, long bytes) {
-        long rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        long rounded = rounded(bytes);
         HookFailures.contain(() -> {
             if (inside) {
                 ledger.arrayAllocated(account, arraySpace, address, bytes, rounded);
@@ -107,15 +113,45 @@ final class ScopeRecorder {
         });
     }
 
+    /** The bytes for an array of {@code bytes}, if they come from an arena; null leaves it to ND4J. */
+    @Nullable
+    PagedPointer place(String name, long bytes, DataType type) {
+        WorkspaceReuse reuse = recording.reuse();
+        if (!served || reuse == null) {
+            return null;
+        }
+        try {
+            return reuse.place(name, account, arraySpace, rounded(bytes), bytes / Nd4j.sizeOfDataType(type));
+        } catch (RuntimeException | LinkageError e) {
+            HookFailures.report(e);
+            return null;
+        }
+    }
+
+    /** What a workspace takes for an array of {@code bytes}. */
+    static long rounded(long bytes) {
+        return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+
     void entered(String name) {
         HookFailures.contain(() -> {
             ledger.scopeEntered(account, arraySpace);
             observers.scopeEntered(name);
+            WorkspaceReuse reuse = recording.reuse();
+            if (served && reuse != null) {
+                reuse.scopeEntered(name);
+            }
         });
     }
 
     void closed(String name) {
-        HookFailures.contain(() -> observers.scopeClosed(name));
+        HookFailures.contain(() -> {
+            observers.scopeClosed(name);
+            WorkspaceReuse reuse = recording.reuse();
+            if (served && reuse != null) {
+                reuse.scopeClosed();
+            }
+        });
     }
 
     void arraysReleased() {

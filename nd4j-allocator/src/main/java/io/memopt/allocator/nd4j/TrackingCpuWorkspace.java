@@ -3,6 +3,7 @@
 package io.memopt.allocator.nd4j;
 
 import io.memopt.allocator.event.MemorySpace;
+import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -13,7 +14,7 @@ import org.nd4j.linalg.api.memory.pointers.PagedPointer;
 import org.nd4j.linalg.cpu.nativecpu.workspace.CpuWorkspace;
 
 /** ND4J's workspace for host memory, which also tells a {@link ScopeRecorder} what it does. */
-class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace {
+class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace, WorkspaceReuse.ForgetfulWorkspace {
     /** Made by the first call, which may come from the superclass constructor: no initialiser here may reset it. */
     private @Nullable ScopeRecorder recorder;
 
@@ -45,6 +46,14 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace {
         boolean outermost = scope.beginArray(willPin(bytes));
         int separate = externalAllocations.size() + pinnedAllocations.size();
         try {
+            PagedPointer planned = outermost && isUsed.get() ? scope.place(getId(), bytes, type) : null;
+            if (planned != null) {
+                if (initialize) {
+                    Pointer.memset(planned, 0, ScopeRecorder.rounded(bytes));
+                }
+                scope.array(true, planned.address(), bytes);
+                return planned;
+            }
             PagedPointer pointer = super.alloc(bytes, kind, type, initialize);
             if (outermost) {
                 boolean inside = externalAllocations.size() + pinnedAllocations.size() == separate;
@@ -87,6 +96,13 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace {
     public synchronized void destroyWorkspace(boolean extended) {
         super.destroyWorkspace(extended);
         recorder().arraysReleased();
+    }
+
+    @Override
+    public void forgetBlock() {
+        destroyWorkspace(true);
+        maxCycle.set(0);
+        isInit.set(false);
     }
 
     /** As in Nd4jWorkspace.alloc: a circular workspace whose cycle outgrew its share sets arrays apart. */

@@ -48,7 +48,7 @@ public final class LiveReplay implements TraceVisitor {
             int code, long timeNanos, long thread, int owner, int workspace, long address, long bytes, long extra) {
         switch (EventCode.kind(code)) {
             case ALLOCATE -> allocated(code, timeNanos, owner, workspace, extra);
-            case FREE -> freed(code, timeNanos, owner, bytes, extra);
+            case FREE -> freed(code, timeNanos, owner, workspace, bytes, extra);
             case SCOPE_RELEASE -> released(workspace, bytes);
             case RECLASSIFY -> reclassified(code, timeNanos, owner, (int) extra, bytes);
             default -> {}
@@ -131,14 +131,18 @@ public final class LiveReplay implements TraceVisitor {
         }
     }
 
-    private void freed(int code, long time, int owner, long rounded, long age) {
+    private void freed(int code, long time, int owner, int workspace, long rounded, long age) {
         if (time - age < startNanos) {
             return;
         }
         AllocationKind kind = EventCode.allocation(code);
         MemorySpace space = EventCode.space(code);
-        reserved[space.ordinal()].now -= rounded;
-        reservedByKind[kind.ordinal() * SPACES.length + space.ordinal()] -= rounded;
+        if (kind.ownsMemory()) {
+            reserved[space.ordinal()].now -= rounded;
+            reservedByKind[kind.ordinal() * SPACES.length + space.ordinal()] -= rounded;
+        } else {
+            arrays.computeIfAbsent(workspace, id -> new HashMap<>()).merge(key(owner, space), -rounded, Long::sum);
+        }
         if (kind != AllocationKind.WORKSPACE_BLOCK) {
             unuse(key(owner, space), rounded);
         }

@@ -312,6 +312,36 @@ public final class MemoryLedger {
     }
 
     /**
+     * One array ended before its scope did: another takes its bytes.
+     *
+     * @param owner whose it was
+     * @param cycle {@link WorkspaceAccount#cycle()} when it was made; nothing happens if that is over
+     * @param ageNanos time since it was made
+     */
+    public void arrayReleased(
+            WorkspaceAccount account,
+            MemorySpace space,
+            long address,
+            int owner,
+            long rounded,
+            long cycle,
+            long ageNanos) {
+        if (account.arrayRemoved(owner, space, rounded, cycle)) {
+            flows.freed(AllocationKind.WORKSPACE_ARRAY, space, rounded);
+            unuse(owner, space, rounded);
+            emit(
+                    EventCode.of(EventKind.FREE, AllocationKind.WORKSPACE_ARRAY, space),
+                    System.nanoTime(),
+                    ThreadContext.current(),
+                    owner,
+                    account.id(),
+                    address,
+                    rounded,
+                    ageNanos);
+        }
+    }
+
+    /**
      * All arrays inside the block ended at once, in whatever space they lie.
      *
      * @param space where the block is

@@ -31,6 +31,7 @@ public final class WorkspaceAccount {
 
     private long[] cycleBytes = new long[8];
     private int cycleSize;
+    private volatile long cycle;
     private volatile long arrayBytes;
     private long cycleTotalBytes;
     private volatile long lastCycleBytes;
@@ -195,6 +196,21 @@ public final class WorkspaceAccount {
         reserved.addAndGet(space.ordinal(), -bytes);
     }
 
+    /** Takes one array out; false when its cycle is over and it has gone with all others. */
+    synchronized boolean arrayRemoved(int owner, MemorySpace space, long bytes, long itsCycle) {
+        if (itsCycle != cycle) {
+            return false;
+        }
+        cycleBytes[slotOf(owner * SPACES.length + space.ordinal())] -= bytes;
+        arrayBytes = arrayBytes - bytes;
+        return true;
+    }
+
+    /** Number of times that all arrays ended; tells whether an array is of the current cycle. */
+    public long cycle() {
+        return cycle;
+    }
+
     /** Ends all arrays of the cycle; hands each owner's bytes in each space to {@code release} and returns their sum. */
     synchronized long releaseArrays(Release release) {
         for (int i = 0; i < cycleSize; i++) {
@@ -203,6 +219,7 @@ public final class WorkspaceAccount {
         long sum = arrayBytes;
         cycleSize = 0;
         arrayBytes = 0;
+        cycle = cycle + 1;
         endCycle(sum);
         return sum;
     }

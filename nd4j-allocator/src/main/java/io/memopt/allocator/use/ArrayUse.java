@@ -145,6 +145,11 @@ public final class ArrayUse {
         }
     }
 
+    /** A use after the end: for a planner its bytes were needed so long. */
+    void useLate() {
+        endBirths = Math.max(endBirths, clock.newest());
+    }
+
     void endNow() {
         endBirths = clock.newest();
         ended = true;

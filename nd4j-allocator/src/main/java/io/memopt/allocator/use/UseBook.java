@@ -178,6 +178,7 @@ public final class UseBook {
     }
 
     private void stale(ArrayUse array) {
+        array.useLate();
         ScopeCheck listening = check;
         if (listening != null) {
             listening.usedAfterEnd(array);

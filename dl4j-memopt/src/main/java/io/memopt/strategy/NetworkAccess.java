@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.api.layers.RecurrentLayer;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.api.TrainingListener;
+
+/** What MultiLayerNetwork and ComputationGraph have in common and no interface says. */
+final class NetworkAccess {
+    private static final ClassValue<Field> LISTENERS = new ClassValue<>() {
+        @Override
+        protected Field computeValue(Class<?> type) {
+            return listenersField(type);
+        }
+    };
+
+    private NetworkAccess() {}
+
+    static Collection<TrainingListener> listeners(Model model) {
+        return model instanceof MultiLayerNetwork network
+                ? network.getListeners()
+                : ((ComputationGraph) model).getListeners();
+    }
+
+    static void score(Model model, double value) {
+        if (model instanceof MultiLayerNetwork network) {
+            network.setScore(value);
+        } else {
+            ((ComputationGraph) model).setScore(value);
+        }
+    }
+
+    static List<RecurrentLayer> recurrentLayers(Model model) {
+        org.deeplearning4j.nn.api.Layer[] layers = model instanceof MultiLayerNetwork network
+                ? network.getLayers()
+                : ((ComputationGraph) model).getLayers();
+        List<RecurrentLayer> recurrent = new ArrayList<>();
+        for (org.deeplearning4j.nn.api.Layer layer : layers) {
+            if (layer instanceof RecurrentLayer one) {
+                recurrent.add(one);
+            }
+        }
+        return recurrent;
+    }
+
+    /**
+     * Computes gradients and score of the minibatch that the network holds, as training does, without a word to listeners.
+     *
+     * @throws IllegalStateException if the listeners cannot be set aside; nothing was computed then
+     */
+    static void computeSilently(Model model) {
+        Field field = LISTENERS.get(model.getClass());
+        try {
+            Object listeners = field.get(model);
+            field.set(model, new ArrayList<TrainingListener>());
+            try {
+                compute(model);
+            } finally {
+                field.set(model, listeners);
+            }
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException("listeners of " + model.getClass() + " cannot be set aside", e);
+        }
+    }
+
+    private static void compute(Model model) {
+        if (model instanceof MultiLayerNetwork network) {
+            network.computeGradientAndScore();
+        } else {
+            ((ComputationGraph) model).computeGradientAndScore();
+        }
+    }
+
+    private static Field listenersField(Class<?> type) {
+        Class<?> declaring =
+                MultiLayerNetwork.class.isAssignableFrom(type) ? MultiLayerNetwork.class : ComputationGraph.class;
+        try {
+            Field field = declaring.getDeclaredField("trainingListeners");
+            field.setAccessible(true);
+            return field;
+        } catch (NoSuchFieldException e) {
+            throw new IllegalStateException(declaring + " has no field trainingListeners", e);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy;
+
+import io.memopt.allocator.nd4j.WorkspaceReuse;
+import io.memopt.allocator.plan.PlanOptions;
+import io.memopt.allocator.reuse.ArenaPlan;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.deeplearning4j.nn.api.Model;
+import org.jspecify.annotations.Nullable;
+
+/** The plans of each network on one thread. Networks are held weakly; of each the {@value #MAX_REGIONS} latest plans. */
+final class NetworkPlans {
+    static final int MAX_REGIONS = 64;
+    /** A batch of one takes other ways through some layers. */
+    static final int MIN_BATCH = 2;
+
+    private final List<Plans> all = new ArrayList<>();
+    private final Function<Model, Map<RegionKey, ArenaPlan>> memory;
+
+    /** Plans of one network. */
+    static final class Plans {
+        private final WeakReference<Model> model;
+        private final Map<RegionKey, PlannedRegion> regions = new LinkedHashMap<>(16, 0.75f, true) {
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<RegionKey, PlannedRegion> eldest) {
+                return size() > MAX_REGIONS;
+            }
+        };
+
+        private Plans(Model model) {
+            this.model = new WeakReference<>(model);
+        }
+
+        synchronized void remember(Map<RegionKey, ArenaPlan> plans) {
+            plans.forEach((key, plan) -> {
+                PlannedRegion region = new PlannedRegion(key);
+                region.remembered(plan);
+                regions.putIfAbsent(key, region);
+            });
+        }
+
+        synchronized PlannedRegion region(RegionKey key) {
+            return regions.computeIfAbsent(key, PlannedRegion::new);
+        }
+
+        /** The plan for {@code key} that follows from those of two other batches; null when there are no such. */
+        synchronized @Nullable ArenaPlan derive(RegionKey key, PlanOptions options) {
+            List<PlannedRegion> kin = regions.values().stream()
+                    .filter(region -> region.stage() == PlannedRegion.Stage.TRUSTED
+                            && region.key().batch() >= MIN_BATCH
+                            && region.key().isKin(key))
+                    .limit(2)
+                    .toList();
+            ArenaPlan one = kin.size() < 2 ? null : kin.get(0).plan();
+            ArenaPlan other = kin.size() < 2 ? null : kin.get(1).plan();
+            if (one == null || other == null || key.batch() < MIN_BATCH) {
+                return null;
+            }
+            return one.extrapolate(
+                            kin.get(0).key().batch(),
+                            other,
+                            kin.get(1).key().batch(),
+                            key.batch(),
+                            WorkspaceReuse::roundedBytes,
+                            options)
+                    .orElse(null);
+        }
+
+        synchronized Collection<PlannedRegion> regions() {
+            return List.copyOf(regions.values());
+        }
+    }
+
+    /** As {@code memory}, which is asked once for each network. */
+    NetworkPlans(Function<Model, Map<RegionKey, ArenaPlan>> memory) {
+        this.memory = memory;
+    }
+
+    /** The plans of {@code model}; of those remembered when it is new here. */
+    synchronized Plans of(Model model) {
+        for (Iterator<Plans> each = all.iterator(); each.hasNext(); ) {
+            Plans plans = each.next();
+            if (plans.model.refersTo(model)) {
+                return plans;
+            }
+            if (plans.model.refersTo(null)) {
+                each.remove();
+            }
+        }
+        Plans fresh = new Plans(model);
+        fresh.remember(memory.apply(model));
+        all.add(fresh);
+        return fresh;
+    }
+
+    /** Hands each network that still exists and its plans to {@code action}. */
+    synchronized void forEach(BiConsumer<Model, List<PlannedRegion>> action) {
+        for (Plans plans : all) {
+            Model model = plans.model.get();
+            if (model != null) {
+                action.accept(model, List.copyOf(plans.regions()));
+            }
+        }
+    }
+
+    /** All plans, of all networks that still exist. */
+    synchronized List<PlannedRegion> regions() {
+        List<PlannedRegion> regions = new ArrayList<>();
+        all.forEach(plans -> regions.addAll(plans.regions()));
+        return regions;
+    }
+}

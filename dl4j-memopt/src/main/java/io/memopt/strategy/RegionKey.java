@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy;
+
+import java.util.Arrays;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * What decides which arrays a pass of one network asks for. The first array is part of it for networks that do not say their
+ * inputs.
+ *
+ * @param pass workspace that was opened first, and for whom: tells training from inference and one layer from another
+ * @param batch first dimension of all inputs, labels and masks; 0 when unknown or not the same for all
+ * @param shapes the other dimensions
+ * @param workspace and size of the first array
+ * @param bytes rounded size of the first array
+ * @param keepActivations true when they live to the end of the pass for listeners
+ */
+record RegionKey(String pass, int batch, String shapes, String workspace, long bytes, boolean keepActivations) {
+
+    /** A pass of training. */
+    static RegionKey training(Model model, String pass, String workspace, long bytes) {
+        Shapes shapes = new Shapes();
+        if (model instanceof MultiLayerNetwork network) {
+            shapes.add(network.getInput(), network.getLabels(), network.getMaskArray());
+            shapes.add(network.getOutputLayer().getMaskArray());
+        } else if (model instanceof ComputationGraph graph) {
+            shapes.add(graph.getInputs());
+            shapes.add(graph.getInputMaskArrays());
+            shapes.add(graph.getLabelMaskArrays());
+        }
+        return of(model, pass, workspace, bytes, shapes);
+    }
+
+    /** A pass of inference: labels are those of another pass, and so are the inputs that a graph remembers. */
+    static RegionKey inference(Model model, String pass, String workspace, long bytes) {
+        Shapes shapes = new Shapes();
+        if (model instanceof MultiLayerNetwork network) {
+            shapes.add(network.getInput(), network.getMaskArray());
+        }
+        return of(model, pass, workspace, bytes, shapes);
+    }
+
+    private static RegionKey of(Model model, String pass, String workspace, long bytes, Shapes shapes) {
+        return new RegionKey(
+                pass, shapes.batch, shapes.text.toString(), workspace, bytes, ActivationReaders.among(model));
+    }
+
+    /** Whether the two differ in nothing but the batch. */
+    boolean isKin(RegionKey other) {
+        return pass.equals(other.pass)
+                && shapes.equals(other.shapes)
+                && workspace.equals(other.workspace)
+                && keepActivations == other.keepActivations;
+    }
+
+    @Override
+    public String toString() {
+        return pass + " batch " + batch + " shapes " + shapes;
+    }
+
+    /** Collects dimensions. */
+    private static final class Shapes {
+        private final StringBuilder text = new StringBuilder();
+        private int batch;
+        private boolean first = true;
+
+        void add(@Nullable INDArray @Nullable ... arrays) {
+            if (arrays != null) {
+                for (INDArray array : arrays) {
+                    add(array);
+                }
+            }
+            text.append(';');
+        }
+
+        private void add(@Nullable INDArray array) {
+            if (array == null) {
+                text.append('-');
+                return;
+            }
+            long[] shape = array.shape();
+            int rows = shape.length == 0 ? 0 : Math.toIntExact(shape[0]);
+            batch = first || batch == rows ? rows : 0;
+            first = false;
+            text.append(shape.length < 2 ? "[]" : Arrays.toString(Arrays.copyOfRange(shape, 1, shape.length)));
+        }
+    }
+}

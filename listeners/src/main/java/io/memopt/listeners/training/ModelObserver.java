@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.listeners.training;
+
+import org.deeplearning4j.nn.api.Model;
+
+/** Hears of an observed network's training on the training thread. Must be quick and must not throw. */
+public interface ModelObserver {
+
+    /** Gradients and score of a minibatch are known; the update has not begun, all workspaces are closed. */
+    default void gradientsComputed(Model model) {}
+
+    /** Gradients are known; the workspace of the activations is still open. */
+    default void backwardPassed(Model model) {}
+}

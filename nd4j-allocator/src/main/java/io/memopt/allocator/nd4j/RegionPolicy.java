@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.nd4j;
+
+import io.memopt.allocator.reuse.ArenaPlan;
+import io.memopt.allocator.reuse.PlanCursor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides for each region of a thread whether its workspace arrays come from a plan. A region is the time from the moment at
+ * which the first of a network's workspaces is opened to the moment at which all are closed again: a forward and backward
+ * pass, or one pass of inference.
+ *
+ * <p>Called on the thread of the region. Must not throw.
+ */
+public interface RegionPolicy {
+
+    /**
+     * The first array of the region is asked for.
+     *
+     * @param outermost workspace that was opened first
+     * @param workspace the one asked now
+     * @param roundedBytes how many bytes it is asked for
+     * @return the plan to serve; null leaves the region to ND4J
+     */
+    @Nullable
+    ArenaPlan planFor(String outermost, String workspace, long roundedBytes);
+
+    /**
+     * A region ended in which arrays were asked for.
+     *
+     * @param cursor what served it; null when ND4J did
+     */
+    void regionClosed(@Nullable PlanCursor cursor);
+
+    /**
+     * The arena could not be had; ND4J serves the region.
+     *
+     * @param bytes that were asked for
+     */
+    void arenaRefused(long bytes);
+}

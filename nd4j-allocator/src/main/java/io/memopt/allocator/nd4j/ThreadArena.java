@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.nd4j;
+
+import io.memopt.allocator.event.AllocationKind;
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.recording.ThreadContext;
+import io.memopt.allocator.recording.WorkspaceAccount;
+import io.memopt.allocator.reuse.ArenaPlan;
+import io.memopt.allocator.reuse.PlanCursor;
+import java.lang.ref.Cleaner;
+import org.bytedeco.javacpp.Pointer;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.memory.pointers.PagedPointer;
+import org.nd4j.nativeblas.NativeOps;
+import org.nd4j.nativeblas.NativeOpsHolder;
+
+/**
+ * One block of host memory for all workspaces that networks use on one thread, and which region of work it serves now. Grows
+ * between regions only: inside one its bytes are in use.
+ *
+ * <p>Threading: confined to its thread, but for {@link #release}.
+ */
+final class ThreadArena {
+    static final String NAME = "MEMOPT_ARENA";
+    private static final Cleaner CLEANER = Cleaner.create();
+
+    private final RegionPolicy policy;
+    private final MemoryLedger ledger;
+    private final Block block;
+    private int open;
+    private String outermost = "";
+    private boolean asked;
+    private @Nullable PlanCursor cursor;
+    private ServedArrays arrays;
+
+    ThreadArena(MemoryLedger ledger, RegionPolicy policy) {
+        this.policy = policy;
+        this.ledger = ledger;
+        this.arrays = new ServedArrays(0);
+        this.block = new Block(ledger);
+        CLEANER.register(this, block::free);
+    }
+
+    void scopeEntered(String workspace) {
+        if (open++ == 0) {
+            outermost = workspace;
+            asked = false;
+            cursor = null;
+        }
+    }
+
+    void scopeClosed() {
+        open--;
+        if (open > 0) {
+            return;
+        }
+        open = 0;
+        PlanCursor served = cursor;
+        cursor = null;
+        if (asked) {
+            asked = false;
+            policy.regionClosed(served);
+        }
+    }
+
+    /**
+     * The bytes for an array, if the plan of the region has them. Arrays whose bytes it may take end in the ledger.
+     *
+     * @param elements what the pointer says it holds
+     */
+    @Nullable
+    PagedPointer place(
+            String workspace, WorkspaceAccount account, MemorySpace space, long roundedBytes, long elements) {
+        if (open == 0) {
+            return null;
+        }
+        if (!asked) {
+            asked = true;
+            cursor = begin(policy.planFor(outermost, workspace, roundedBytes));
+        }
+        PlanCursor serving = cursor;
+        PagedPointer base = block.base;
+        long offset = serving == null ? PlanCursor.MISS : serving.place(workspace, roundedBytes);
+        if (serving == null || offset == PlanCursor.MISS || base == null) {
+            return null;
+        }
+        for (int ended = serving.nextEnded(); ended >= 0; ended = serving.nextEnded()) {
+            arrays.end(ledger, space, ended);
+        }
+        PagedPointer pointer = base.withOffset(offset, elements);
+        arrays.put(serving.served() - 1, account, pointer.address(), ledger.currentOwner(account), roundedBytes);
+        return pointer;
+    }
+
+    /** Gives the block back unless a region is open. */
+    void release() {
+        if (open == 0) {
+            block.free();
+        }
+    }
+
+    private @Nullable PlanCursor begin(@Nullable ArenaPlan plan) {
+        if (plan == null) {
+            return null;
+        }
+        if (!block.ensure(plan.height())) {
+            policy.arenaRefused(plan.height());
+            return null;
+        }
+        arrays = arrays.withRoomFor(plan.size());
+        return new PlanCursor(plan);
+    }
+
+    /** The native memory, apart from its owner so that it can be freed after that is gone. */
+    private static final class Block {
+        private final MemoryLedger ledger;
+        private final WorkspaceAccount account;
+        private @Nullable PagedPointer base;
+        private @Nullable Pointer memory;
+        private long bytes;
+
+        Block(MemoryLedger ledger) {
+            this.ledger = ledger;
+            this.account = ledger.openAccount(NAME, Thread.currentThread(), false);
+        }
+
+        /** False when there is no such memory; the block is empty then. */
+        boolean ensure(long wanted) {
+            if (bytes >= wanted) {
+                return true;
+            }
+            give();
+            Pointer taken = take(wanted);
+            if (taken == null) {
+                return false;
+            }
+            memory = taken;
+            base = new PagedPointer(taken, wanted);
+            bytes = wanted;
+            return true;
+        }
+
+        private @Nullable Pointer take(long wanted) {
+            ThreadContext context = ThreadContext.current();
+            context.beginIntent(AllocationKind.WORKSPACE_BLOCK, account);
+            try {
+                return ops().mallocHost(wanted, 0);
+            } catch (RuntimeException | OutOfMemoryError e) {
+                return null;
+            } finally {
+                context.endIntent();
+            }
+        }
+
+        /** Frees for good. */
+        synchronized void free() {
+            give();
+            ledger.closeAccount(account);
+        }
+
+        private synchronized void give() {
+            Pointer held = memory;
+            memory = null;
+            base = null;
+            bytes = 0;
+            if (held != null) {
+                ops().freeHost(held);
+            }
+        }
+
+        private static NativeOps ops() {
+            return NativeOpsHolder.getInstance().getDeviceNativeOps();
+        }
+    }
+}

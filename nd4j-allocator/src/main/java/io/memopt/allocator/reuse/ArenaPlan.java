@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.reuse;
+
+import io.memopt.allocator.plan.Certificate;
+import io.memopt.allocator.plan.MemoryPlan;
+import io.memopt.allocator.plan.MemoryPlanner;
+import io.memopt.allocator.plan.PlanOptions;
+import io.memopt.allocator.plan.PlanProblem;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.LongUnaryOperator;
+import java.util.function.ToIntFunction;
+import java.util.stream.IntStream;
+
+/**
+ * Where each workspace array of a stretch of work lies in one arena, in the order in which they are asked for. An array may
+ * take the bytes of another whose last use came before its birth.
+ *
+ * <p>Threading: immutable.
+ */
+public final class ArenaPlan {
+    private final List<PlannedArray> arrays;
+    private final MemoryPlan plan;
+    private final int[] byEnd;
+    private final long scopeBytes;
+
+    private ArenaPlan(List<PlannedArray> arrays, PlanOptions options) {
+        this.arrays = List.copyOf(arrays);
+        this.plan = MemoryPlanner.plan(problem(PlannedArray::end), options);
+        this.byEnd = IntStream.range(0, arrays.size())
+                .boxed()
+                .sorted(Comparator.comparingInt(i -> arrays.get(i).end()))
+                .mapToInt(Integer::intValue)
+                .toArray();
+        this.scopeBytes = MemoryPlanner.plan(problem(PlannedArray::scopeEnd), PlanOptions.greedy())
+                .certificate()
+                .lowerBound();
+    }
+
+    /**
+     * Plans {@code arrays}.
+     *
+     * @param arrays in order of birth, those of workspaces that are not served left out
+     */
+    public static ArenaPlan of(List<PlannedArray> arrays, PlanOptions options) {
+        return new ArenaPlan(arrays, options);
+    }
+
+    /**
+     * The plan for another batch size, from those of two: every array's size is an affine function of the batch, and the
+     * order of births and last uses does not depend on it.
+     *
+     * @param batch of this plan
+     * @param other the plan for {@code otherBatch}, which differs from {@code batch}
+     * @param newBatch the size asked for
+     * @param rounding what a workspace takes for an array of so many bytes
+     * @return empty when the two plans are not of one kind, or a size would not be a whole number of bytes
+     */
+    public Optional<ArenaPlan> extrapolate(
+            int batch, ArenaPlan other, int otherBatch, int newBatch, LongUnaryOperator rounding, PlanOptions options) {
+        if (arrays.size() != other.arrays.size()) {
+            return Optional.empty();
+        }
+        List<PlannedArray> resized = new ArrayList<>(arrays.size());
+        for (int i = 0; i < arrays.size(); i++) {
+            PlannedArray mine = arrays.get(i);
+            PlannedArray its = other.arrays.get(i);
+            long growth = (its.requestedBytes() - mine.requestedBytes()) * (newBatch - batch);
+            long size = mine.requestedBytes() + growth / (otherBatch - batch);
+            if (!mine.isKin(its) || growth % (otherBatch - batch) != 0 || size < 0) {
+                return Optional.empty();
+            }
+            resized.add(mine.resized(size, rounding.applyAsLong(size)));
+        }
+        return Optional.of(new ArenaPlan(resized, options));
+    }
+
+    /** What is planned, in order of birth. */
+    public List<PlannedArray> arrays() {
+        return arrays;
+    }
+
+    /** Number of arrays. */
+    public int size() {
+        return arrays.size();
+    }
+
+    /** Bytes of the arena. */
+    public long height() {
+        return plan.height();
+    }
+
+    /** Bytes that any arena needs for these lifetimes, and how well {@link #height} meets them. */
+    public Certificate certificate() {
+        return plan.certificate();
+    }
+
+    /** Most bytes that lie in open scopes at once, i.e. what could not be saved if arrays lived to the end of their scopes. */
+    public long scopeBytes() {
+        return scopeBytes;
+    }
+
+    /** Whether the {@code index}-th array was asked for like this; false beyond the last. */
+    boolean matches(int index, String workspace, long roundedBytes) {
+        return index < arrays.size()
+                && arrays.get(index).roundedBytes() == roundedBytes
+                && arrays.get(index).workspace().equals(workspace);
+    }
+
+    /** Bytes from the start of the arena. */
+    long offset(int index) {
+        return plan.offset(index);
+    }
+
+    /** The {@code place}-th array in the order in which they give up their bytes. */
+    int ending(int place) {
+        return byEnd[place];
+    }
+
+    /** Whether {@code array} has given up its bytes when {@code born} takes its own. */
+    boolean endsBefore(int array, int born) {
+        return arrays.get(array).end() <= arrays.get(born).birth();
+    }
+
+    private PlanProblem problem(ToIntFunction<PlannedArray> end) {
+        PlanProblem.Builder problem = PlanProblem.builder();
+        for (PlannedArray array : arrays) {
+            problem.add(array.birth(), end.applyAsInt(array), Math.max(1, array.roundedBytes()));
+        }
+        return problem.build();
+    }
+}
