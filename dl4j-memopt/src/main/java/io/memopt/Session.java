@@ -3,6 +3,7 @@
 package io.memopt;
 
 import io.memopt.allocator.event.MemoryEvent;
+import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.NativeTemporaries;
@@ -91,9 +92,6 @@ final class Session {
         times.describe("backend", Nd4jFacts.backend());
         times.describe("hardware", Hardware.describe());
         times.describe("java", System.getProperty("java.vm.name") + " " + System.getProperty("java.version"));
-        for (String warning : MemoryLimits.current().warnings(0)) {
-            log.warn(warning);
-        }
     }
 
     /**
@@ -106,12 +104,16 @@ final class Session {
     static synchronized Session join(Model model, WeakReference<Model> handle, MemOptConfig config) {
         TrainingTracker tracker = Trackers.current();
         Session session = running;
-        if (session == null || session.tracker != tracker) {
+        boolean begins = session == null || session.tracker != tracker;
+        if (session == null || begins) {
             session = new Session(tracker, config);
             running = session;
         }
         try {
             session.add(model);
+            if (begins) {
+                session.warnOfLimits();
+            }
             session.handles.add(handle);
             return session;
         } finally {
@@ -201,6 +203,12 @@ final class Session {
     /** The latest events, oldest first; empty when no history is kept. */
     List<MemoryEvent> recentEvents() {
         return history == null ? List.of() : history.snapshot();
+    }
+
+    /** With what is held already, the network included: later it is only more. */
+    private void warnOfLimits() {
+        long offHeap = ledger.reservedBytes(MemorySpace.HOST) + ledger.reservedBytes(MemorySpace.PINNED);
+        MemoryLimits.current().warnings(offHeap).forEach(log::warn);
     }
 
     private void add(Model model) {

@@ -55,7 +55,8 @@ class ArchitectureTest {
     static final ArchRule oom = onlyImports(OOM, ANALYSIS, STRATEGY, EVENT);
 
     @ArchTest
-    static final ArchRule verify = onlyImports(VERIFY, ANALYSIS, STRATEGY, ALLOCATOR, DL4J, ND4J_LIBRARY);
+    static final ArchRule verify =
+            onlyImports(VERIFY, ANALYSIS, STRATEGY, LISTENERS, ALLOCATOR, DL4J, ND4J_LIBRARY, GSON);
 
     @ArchTest
     static final ArchRule report = onlyImports(REPORT, ANALYSIS, STRATEGY, OOM, VERIFY, EVENT, PLAN, RECORDING, GSON);

@@ -26,6 +26,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.BeforeEach;
@@ -53,6 +55,16 @@ class CliTest {
     void record() throws IOException {
         trace = folder.resolve("run.memopt");
         BigTrace.write(trace, EVENTS);
+    }
+
+    @Test
+    void version_isTheOneOfTheBuild() throws IOException {
+        Matcher pom = Pattern.compile("<version>([^<]+)</version>").matcher(Files.readString(Path.of("pom.xml")));
+        assertThat(pom.find()).isTrue();
+
+        assertThat(run("--version")).isZero();
+
+        assertThat(out.toString().strip()).isEqualTo("memopt " + pom.group(1));
     }
 
     @Test
