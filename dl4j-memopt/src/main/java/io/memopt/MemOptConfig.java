@@ -18,7 +18,8 @@ import java.util.Optional;
  * @param nativeTemporaries measures what operations allocate inside the native library, at half a millisecond each
  * @param recordUses records when each array was last used; costs nothing when false
  * @param scopeCheck reports arrays that are used after their scope; includes {@code recordUses}, slows training down
- * @param reuse whether workspaces share a planned arena; decided by the first handle that asks for it, for the process
+ * @param reuse what is given back of the memory that a network does not need; of the process, and once begun it lasts as long as
+ *     there are handles
  */
 public record MemOptConfig(
         boolean enabled,
