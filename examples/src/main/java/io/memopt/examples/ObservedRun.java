@@ -39,7 +39,7 @@ final class ObservedRun implements AutoCloseable {
         this.options = options;
         this.out = options.writer();
         Files.createDirectories(options.out());
-        MemOptConfig.Builder config = MemOptConfig.builder();
+        MemOptConfig.Builder config = MemOptConfig.builder().reuse(options.reuse());
         if (options.trace()) {
             config = config.trace(options.out().resolve("trace.memopt"));
         }

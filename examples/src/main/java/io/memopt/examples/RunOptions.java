@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.examples;
 
+import io.memopt.strategy.Reuse;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -55,6 +56,12 @@ final class RunOptions {
             fallbackValue = "true",
             description = "Record every allocation in trace.memopt (on unless --no-trace).")
     private boolean trace;
+
+    @Option(
+            names = "--reuse",
+            paramLabel = "LEVEL",
+            description = "What memory to give back: ${COMPLETION-CANDIDATES} (${DEFAULT-VALUE}).")
+    private Reuse reuse = Reuse.OFF;
 
     @Option(
             names = {"-h", "--help"},
@@ -132,6 +139,10 @@ final class RunOptions {
     /** How many iterations to train, given how many an epoch has. */
     int iterations(int perEpoch) {
         return (int) Math.min(iterations, (long) perEpoch * epochs);
+    }
+
+    Reuse reuse() {
+        return reuse;
     }
 
     int port() {
