@@ -15,11 +15,13 @@ import io.memopt.verify.TwinResult;
 import io.memopt.verify.TwinRun;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -151,6 +153,33 @@ class GarbageReleaseTest {
                 assertThat(held.get(i).wasClosed()).isFalse();
                 assertThat(ArrayBits.equal(held.get(i).dup('c'), copies.get(i))).isTrue();
             }
+        }
+    }
+
+    /** Without workspaces a listener may keep what it is given; of a locked normalisation that is the normalised input. */
+    @ParameterizedTest
+    @EnumSource(NormalizedNetworks.class)
+    void activations_keptByAListener_surviveTheBackwardPass(NormalizedNetworks network) {
+        Model model = network.create(WorkspaceMode.NONE);
+        List<INDArray> kept = new ArrayList<>();
+        model.setListeners(new BaseTrainingListener() {
+            @Override
+            public void onForwardPass(Model of, List<INDArray> activations) {
+                kept.addAll(activations);
+            }
+
+            @Override
+            public void onForwardPass(Model of, Map<String, INDArray> activations) {
+                kept.addAll(activations.values());
+            }
+        });
+        try (MemOpt memopt = MemOpt.attach(model, RELEASED)) {
+            for (int i = 0; i < 3; i++) {
+                Networks.fit(model, network.data(BATCH, i));
+            }
+
+            assertThat(memopt.summary().releasedBytes()).isPositive();
+            assertThat(kept).isNotEmpty().noneMatch(INDArray::wasClosed);
         }
     }
 
