@@ -73,15 +73,16 @@ public final class GarbageRelease implements TrainingObserver, AutoCloseable {
             return;
         }
         try {
-            of(model).residues.forEach(residue -> releasedBytes.add(residue.sweep()));
+            Network swept = of(model, NetworkAccess.layers(model));
+            swept.residues.forEach(residue -> releasedBytes.add(residue.sweep()));
         } catch (RuntimeException e) {
             failed = true;
             log.warn("Arrays of batch normalisation wait for the Java garbage collector from now on.", e);
         }
     }
 
-    private Network of(Model model) {
-        Layer[] layers = NetworkAccess.layers(model);
+    /** One for each network, so that no array is held twice. */
+    private synchronized Network of(Model model, Layer[] layers) {
         Network known = find(model);
         if (known != null && known.layers.refersTo(layers)) {
             return known;
