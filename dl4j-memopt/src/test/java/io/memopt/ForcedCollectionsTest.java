@@ -9,6 +9,7 @@ import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
+import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.Test;
@@ -22,11 +23,16 @@ class ForcedCollectionsTest {
     private static final int ITERATIONS = 40;
     private static final int BATCH = 128;
 
+    /** Less than half of what piles up until the Java heap is full. */
+    private static final long ROOM_BYTES = 64 << 20;
+
     @Test
     void cappedTraining_forcesCollections_unlessGarbageIsReleased() throws Exception {
-        ChildJvm.Result plain = train(Reuse.OFF);
-        ChildJvm.Result released = train(Reuse.RELEASED);
-        System.out.println("plain\n" + plain.out() + "released\n" + released.out());
+        long cap = train(Reuse.RELEASED, 0).number("physicalBytes") + ROOM_BYTES;
+
+        ChildJvm.Result plain = train(Reuse.OFF, cap);
+        ChildJvm.Result released = train(Reuse.RELEASED, cap);
+        System.out.println("cap=" + cap + "\nplain\n" + plain.out() + "released\n" + released.out());
 
         assertThat(plain.number("forced")).isPositive();
         assertThat(released.number("forced")).isZero();
@@ -34,9 +40,13 @@ class ForcedCollectionsTest {
         assertThat(released.text("score")).isEqualTo(plain.text("score"));
     }
 
-    private static ChildJvm.Result train(Reuse reuse) throws Exception {
+    private static ChildJvm.Result train(Reuse reuse, long capBytes) throws Exception {
         return ChildJvm.of(Training.class, reuse.name())
-                .options("-Xmx512m", "-Xms512m", "-XX:+UseSerialGC", "-Dorg.bytedeco.javacpp.maxphysicalbytes=450m")
+                .options(
+                        "-Xmx512m",
+                        "-Xms512m",
+                        "-XX:+UseSerialGC",
+                        "-Dorg.bytedeco.javacpp.maxphysicalbytes=" + capBytes)
                 .run()
                 .ok();
     }
@@ -59,6 +69,7 @@ class ForcedCollectionsTest {
                 print("reservedPeak", memopt.summary().reservedPeak().bytes());
                 print("reservedNow", ledger.reservedBytes(MemorySpace.HOST));
                 print("resident", memopt.summary().residentBytes().orElse(0));
+                print("physicalBytes", Pointer.physicalBytes());
                 print("score", network.score());
                 print("releasedBytes", memopt.summary().releasedBytes());
             }
