@@ -215,7 +215,7 @@ const resizes = timeseries('Resizes and spills',
   { calcs: ['mean', 'max'], overrides: colored({ spills: colors.kind.spill, resizes: colors.kind.workspace_block, 'detached allocations': colors.kind.detached }) });
 
 const forcedGc = timeseries('Waiting for forced collections',
-  'Share of the time spent in System.gc() called to free native memory, and collections a second. Above 1 %: close detached arrays early, use workspaces, raise JavaCPP\'s limit, or switch periodic collection off (Nd4j.getMemoryManager().togglePeriodicGc(false)).',
+  'Share of the time spent in System.gc() called to free native memory, and collections a second. Above 1 %: close detached arrays early, use workspaces, have those of batch normalisation freed (MemOptConfig.builder().reuse(Reuse.RELEASED)), or raise JavaCPP\'s limit.',
   'percentunit',
   [
     range(`sum(${rate('memopt_gc_forced_seconds_sum')})`, 'time share'),

@@ -32,7 +32,7 @@ final class Explanation {
     static String of(Throwable failure, MemoryLedger ledger) {
         MemoryLimits limits = MemoryLimits.current();
         ProcessMemory process = ProcessMemory.now();
-        MemorySummary summary = SummaryBuilder.of(ledger, new RunTimes(ledger, () -> 0), List.of());
+        MemorySummary summary = SummaryBuilder.of(ledger, new RunTimes(ledger, () -> 0, () -> 0), List.of());
         long tensors = 0;
         for (MemorySpace space : MemorySpace.values()) {
             tensors += ledger.reservedBytes(AllocationKind.DETACHED, space);

@@ -103,6 +103,9 @@ public final class MemOpt implements AutoCloseable {
             if (config.recordUses() || config.scopeCheck()) {
                 session.recordUses(config.scopeCheck());
             }
+            if (config.reuse() != Reuse.OFF) {
+                session.releaseGarbage();
+            }
             if (config.reuse() == Reuse.PLANNED) {
                 session.planReuse(config.planProfile().orElse(null));
             }

@@ -18,8 +18,9 @@ import java.util.Optional;
  * @param nativeTemporaries measures what operations allocate inside the native library, at half a millisecond each
  * @param recordUses records when each array was last used; costs nothing when false
  * @param scopeCheck reports arrays that are used after their scope; includes {@code recordUses}, slows training down
- * @param reuse whether workspaces share a planned arena; decided by the first handle that asks for it, for the process
- * @param planProfile file that keeps proved plans across runs, if any; only with plans
+ * @param reuse what is given back of the memory that a network does not need; of the process, and once begun it lasts as long as
+ *     there are handles
+ * @param planProfile file that keeps proved plans across runs, if any; only with {@link Reuse#PLANNED}
  */
 public record MemOptConfig(
         boolean enabled,
@@ -44,9 +45,9 @@ public record MemOptConfig(
         Objects.requireNonNull(trace, "trace");
         Objects.requireNonNull(reuse, "reuse");
         Objects.requireNonNull(planProfile, "planProfile");
-        if (planProfile.isPresent() && reuse == Reuse.OFF) {
-            throw new IllegalArgumentException("planProfile=" + planProfile.get()
-                    + " but reuse=OFF, expected reuse=PLANNED: without plans there is nothing to keep");
+        if (planProfile.isPresent() && reuse != Reuse.PLANNED) {
+            throw new IllegalArgumentException("planProfile=" + planProfile.get() + " but reuse=" + reuse
+                    + ", expected PLANNED: without plans there is nothing to keep");
         }
         if (traceMaxBytes < MIB) {
             throw new IllegalArgumentException("traceMaxBytes=" + traceMaxBytes + ", expected at least " + MIB);

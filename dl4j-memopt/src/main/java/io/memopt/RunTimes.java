@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.DoubleSupplier;
+import java.util.function.LongSupplier;
 
 /** Durations of a run, bounded: the last {@value #KEPT} iterations. Threading: any thread. */
 final class RunTimes implements TrainingObserver, RunFigures {
@@ -25,15 +26,22 @@ final class RunTimes implements TrainingObserver, RunFigures {
     private final long[] recent = new long[KEPT];
     private final long startNanos = System.nanoTime();
     private final DoubleSupplier nanosPerEvent;
+    private final LongSupplier releasedBytes;
     private final List<OwnerUsage> usageBefore;
     private final long eventsBefore;
     private List<String> notes = List.of();
     private long iterations;
     private long timed;
 
-    /** Begins now; {@code nanosPerEvent} is what recording one event costs on this machine. */
-    RunTimes(MemoryLedger ledger, DoubleSupplier nanosPerEvent) {
+    /**
+     * Begins now.
+     *
+     * @param nanosPerEvent what recording one event costs on this machine
+     * @param releasedBytes see {@link #releasedBytes()}
+     */
+    RunTimes(MemoryLedger ledger, DoubleSupplier nanosPerEvent, LongSupplier releasedBytes) {
         this.nanosPerEvent = nanosPerEvent;
+        this.releasedBytes = releasedBytes;
         this.usageBefore = ledger.usage();
         this.eventsBefore = ledger.events();
     }
@@ -98,6 +106,11 @@ final class RunTimes implements TrainingObserver, RunFigures {
     @Override
     public long passes(Phase phase) {
         return passes.get(phase.ordinal());
+    }
+
+    @Override
+    public long releasedBytes() {
+        return releasedBytes.getAsLong();
     }
 
     @Override

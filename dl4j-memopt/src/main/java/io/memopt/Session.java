@@ -28,6 +28,7 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
+import io.memopt.strategy.GarbageRelease;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
 import java.lang.ref.WeakReference;
@@ -75,6 +76,7 @@ final class Session {
     private volatile @Nullable ScopeCheck scopeCheck;
     private @Nullable ProcessWatch processWatch;
     private volatile @Nullable PlannedReuse reuse;
+    private volatile @Nullable GarbageRelease garbage;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours = Collections.newSetFromMap(new WeakHashMap<>());
@@ -82,7 +84,7 @@ final class Session {
     private Session(TrainingTracker tracker, MemOptConfig config) {
         this.tracker = tracker;
         this.ledger = tracker.recording().ledger();
-        this.times = new RunTimes(ledger, RecorderCost::nanosPerEventNow);
+        this.times = new RunTimes(ledger, RecorderCost::nanosPerEventNow, this::releasedBytes);
         this.history = config.history() == 0 ? null : new EventRing(powerOfTwo(config.history()));
         if (history != null) {
             ledger.addSink(history);
@@ -190,6 +192,18 @@ final class Session {
         }
     }
 
+    /** Begins to free what layers drop, for all handles and to the end of the session. */
+    synchronized void releaseGarbage() {
+        if (garbage == null) {
+            garbage = GarbageRelease.begin(tracker);
+        }
+    }
+
+    private long releasedBytes() {
+        GarbageRelease release = garbage;
+        return release == null ? 0 : release.releasedBytes();
+    }
+
     List<PlanRow> plans() {
         PlannedReuse planned = reuse;
         return planned == null ? List.of() : planned.plans();
@@ -285,6 +299,10 @@ final class Session {
         if (planned != null) {
             planned.close();
         }
+        GarbageRelease release = garbage;
+        if (release != null) {
+            release.close();
+        }
         MemoryHooks.stopMeasuringTemporaries();
         MemoryHooks.stopRecordingUses();
         if (tracker.networks().isEmpty()) {
@@ -318,6 +336,11 @@ final class Session {
             @Override
             public long memoryBytes() {
                 return history == null ? 0 : history.memoryBytes();
+            }
+
+            @Override
+            public long releasedBytes() {
+                return Session.this.releasedBytes();
             }
 
             @Override

@@ -126,12 +126,14 @@ final class Adviser {
                 Advice.Kind.CLOSE_DETACHED,
                 "Layers detach arrays while training (e.g. BatchNormalization in 1.0.0-M2.1) that wait for the Java"
                         + " garbage collector.",
-                "net.addListeners(new BaseTrainingListener() { @Override public void iterationDone(Model model, int"
-                        + " iteration, int epoch) { Nd4j.getMemoryManager().invokeGc(); } });",
+                "MemOpt.attach(net, MemOptConfig.builder().reuse(Reuse.RELEASED).build()) frees those of"
+                        + " BatchNormalization. For others: net.addListeners(new BaseTrainingListener() { @Override public"
+                        + " void iterationDone(Model model, int iteration, int epoch) {"
+                        + " Nd4j.getMemoryManager().invokeGc(); } });",
                 closed,
                 peak,
                 end,
-                "a full Java garbage collection for each iteration; every n-th iteration lets n times one iteration's"
+                "none for BatchNormalization; for others a full Java garbage collection for each iteration; every n-th iteration lets n times one iteration's"
                         + " arrays wait, and a smaller -Xmx makes collections come sooner without any code",
                 "Computed as if each such array ended with the iteration that made it.");
     }
@@ -230,9 +232,9 @@ final class Adviser {
                     Advice.Kind.AVOID_FORCED_GC,
                     collections.forced() + " forced Java garbage collections took "
                             + String.format(Locale.ROOT, "%.1f ms", collections.forcedNanos() / 1e6) + ".",
-                    "Nd4j.getMemoryManager().setAutoGcWindow(60000); do not call System.gc() or"
-                            + " destroyAllWorkspacesForCurrentThread() in a loop; raise"
-                            + " -Dorg.bytedeco.javacpp.maxphysicalbytes if the limit triggers them",
+                    "do not call System.gc(), close() of a network or destroyAllWorkspacesForCurrentThread() in a loop;"
+                            + " if -Dorg.bytedeco.javacpp.maxphysicalbytes triggers them, leave less to the collector"
+                            + " (MemOptConfig.builder().reuse(Reuse.RELEASED), close() results) or raise it",
                     space,
                     peak,
                     peak,

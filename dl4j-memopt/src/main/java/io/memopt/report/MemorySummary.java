@@ -28,6 +28,7 @@ import java.util.TreeMap;
  * @param threads workspace memory by thread, largest first
  * @param prefetchers ring buffers of iterators that prefetch
  * @param garbage detached arrays that only {@code close()} or the Java garbage collector will free, largest first
+ * @param releasedBytes detached arrays that were freed as soon as they were dead, since attached; 0 unless that is on
  * @param operations native temporaries of operations, largest first; empty unless that diagnostic is on
  * @param attributedShare share of all allocated bytes that carry an owner, layer or category
  * @param residentBytes resident size of the process, absent where the system does not tell
@@ -51,6 +52,7 @@ public record MemorySummary(
         List<ThreadRow> threads,
         List<PrefetchRow> prefetchers,
         List<GarbageRow> garbage,
+        long releasedBytes,
         List<OperationRow> operations,
         double attributedShare,
         OptionalLong residentBytes,
@@ -142,6 +144,7 @@ public record MemorySummary(
                 List.of(),
                 List.of(),
                 List.of(),
+                0,
                 List.of(),
                 1,
                 OptionalLong.empty(),

@@ -76,8 +76,8 @@ final class Notes {
     /** What a user can do about arrays of one origin. */
     private static String remedy(MemorySummary.GarbageRow row) {
         if (row.site().startsWith("BatchNormalization.preOutput")) {
-            return "Deeplearning4j 1.0.0-M2.1 detaches two arrays in every batch normalisation and pass, and its API"
-                    + " has no call that closes them. The collector runs when the Java heap fills, so a smaller -Xmx keeps this lower.";
+            return "Deeplearning4j 1.0.0-M2.1 detaches two arrays in every batch normalisation and pass."
+                    + " MemOptConfig.builder().reuse(Reuse.RELEASED) has them freed as soon as they are dead.";
         }
         boolean inference = row.phase() == Phase.INFERENCE || row.phase() == Phase.EVALUATION;
         return inference

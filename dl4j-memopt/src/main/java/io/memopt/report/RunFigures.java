@@ -31,6 +31,11 @@ public interface RunFigures {
     /** How often threads went through {@code phase}. */
     long passes(Phase phase);
 
+    /** Bytes of detached arrays that were freed because they were dead, before the Java garbage collector would have. */
+    default long releasedBytes() {
+        return 0;
+    }
+
     /** Estimated share of wall time that recording took since the run began; {@code events} is the ledger's count. */
     double overheadShare(long events);
 }

@@ -77,6 +77,7 @@ public final class SummaryBuilder {
                 threads,
                 prefetchers(),
                 garbage,
+                run.releasedBytes(),
                 operations,
                 attributedShare(usage),
                 process.residentBytes(),

@@ -53,6 +53,7 @@ final class SummaryJson {
         json.add("threads", array(summary.threads()));
         json.add("prefetchers", array(summary.prefetchers()));
         json.add("garbage", array(summary.garbage()));
+        json.addProperty("releasedBytes", summary.releasedBytes());
         json.add("operations", array(summary.operations()));
         json.add("notes", array(summary.notes()));
         return GSON.toJson(json);

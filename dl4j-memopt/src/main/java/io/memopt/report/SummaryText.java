@@ -77,6 +77,11 @@ final class SummaryText {
         line(
                 "%-18s %s (native temporaries, allocator retention, libraries; an estimate)",
                 "unattributed", optional(summary.unattributedBytes()));
+        if (summary.releasedBytes() > 0) {
+            line(
+                    "%-18s %s of detached arrays, as soon as they were dead",
+                    "released", ByteSize.format(summary.releasedBytes()));
+        }
         line("%-18s %.2f %% of all allocated bytes", "attributed", 100 * summary.attributedShare());
         line("%-18s %.3f %% of the time, %d events", "recording cost", 100 * summary.overheadShare(), summary.events());
         line("");

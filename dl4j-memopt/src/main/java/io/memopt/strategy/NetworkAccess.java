@@ -6,6 +6,7 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -37,12 +38,16 @@ final class NetworkAccess {
         }
     }
 
-    static List<RecurrentLayer> recurrentLayers(Model model) {
-        org.deeplearning4j.nn.api.Layer[] layers = model instanceof MultiLayerNetwork network
+    /** The network's own array, the same until the network is initialised anew. */
+    static Layer[] layers(Model model) {
+        return model instanceof MultiLayerNetwork network
                 ? network.getLayers()
                 : ((ComputationGraph) model).getLayers();
+    }
+
+    static List<RecurrentLayer> recurrentLayers(Model model) {
         List<RecurrentLayer> recurrent = new ArrayList<>();
-        for (org.deeplearning4j.nn.api.Layer layer : layers) {
+        for (Layer layer : layers(model)) {
             if (layer instanceof RecurrentLayer one) {
                 recurrent.add(one);
             }

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy;
 
-/** Whether the arrays of a network's workspaces share bytes beyond what ND4J does. */
+/** What is given back of the memory that a network does not need; each includes what stands above it. */
 public enum Reuse {
-    /** Workspaces are ND4J's own. */
+    /** Nothing: all is as ND4J has it. */
     OFF,
-    /** One planned arena for each thread; class of exactness {@code BITWISE}, proved before it is used. */
+    /** Detached arrays that layers drop are freed as soon as they are dead, see {@link GarbageRelease}; {@code BITWISE}. */
+    RELEASED,
+    /** Workspaces share one planned arena for each thread; class of exactness {@code BITWISE}, proved before it is used. */
     PLANNED
 }

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.recording.ByteSize;
+import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -98,17 +99,29 @@ class AdviceTest {
 
     @Test
     void collectedEachIteration_batchNormalisation_savesWhatItSays() throws Exception {
-        TraceAnalysis before = analyze(train("before", false));
+        TraceAnalysis before = analyze(train("before", false, Reuse.OFF));
         Advice advice = advice(before, Advice.Kind.CLOSE_DETACHED);
 
         assertThat(advice.action()).contains("iterationDone", "Nd4j.getMemoryManager().invokeGc()");
 
-        TraceAnalysis after = analyze(train("after", true));
+        TraceAnalysis after = analyze(train("after", true, Reuse.OFF));
 
         assertSaved(advice, before, after);
     }
 
-    private Path train(String name, boolean collect) throws Exception {
+    @Test
+    void releasedWhenDead_batchNormalisation_savesWhatItSays() throws Exception {
+        TraceAnalysis before = analyze(train("before", false, Reuse.OFF));
+        Advice advice = advice(before, Advice.Kind.CLOSE_DETACHED);
+
+        assertThat(advice.action()).contains("reuse(Reuse.RELEASED)");
+
+        TraceAnalysis after = analyze(train("after", false, Reuse.RELEASED));
+
+        assertSaved(advice, before, after);
+    }
+
+    private Path train(String name, boolean collect, Reuse reuse) throws Exception {
         MultiLayerNetwork network = (MultiLayerNetwork) Networks.VGG.create(WorkspaceMode.ENABLED);
         if (collect) {
             network.addListeners(new BaseTrainingListener() {
@@ -121,7 +134,7 @@ class AdviceTest {
         // Made beforehand and kept, so that the collector frees only what layers detached.
         List<DataSet> data =
                 IntStream.range(0, 12).mapToObj(i -> Networks.VGG.data(32, i)).toList();
-        return CaseTraces.record(file(name), network, () -> data.forEach(network::fit));
+        return CaseTraces.record(file(name), network, reuse, () -> data.forEach(network::fit));
     }
 
     private static void assertSaved(Advice advice, TraceAnalysis before, TraceAnalysis after) {

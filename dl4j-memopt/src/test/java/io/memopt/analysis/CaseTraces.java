@@ -6,6 +6,7 @@ import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.report.MemorySummary;
+import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
 import java.lang.ref.Reference;
 import java.nio.file.Path;
@@ -57,8 +58,12 @@ final class CaseTraces {
     private CaseTraces() {}
 
     static Path record(Path file, Model model, Run run) throws Exception {
-        try (MemOpt memopt =
-                MemOpt.attach(model, MemOptConfig.builder().trace(file).build())) {
+        return record(file, model, Reuse.OFF, run);
+    }
+
+    static Path record(Path file, Model model, Reuse reuse, Run run) throws Exception {
+        try (MemOpt memopt = MemOpt.attach(
+                model, MemOptConfig.builder().trace(file).reuse(reuse).build())) {
             run.run();
         } finally {
             MemoryHooks.uninstall();

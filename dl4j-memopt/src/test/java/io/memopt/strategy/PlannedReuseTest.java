@@ -118,7 +118,7 @@ class PlannedReuseTest {
                         .planProfile(Path.of("plans.json"))
                         .build())
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("planProfile=plans.json but reuse=OFF");
+                .hasMessageContaining("planProfile=plans.json but reuse=OFF, expected PLANNED");
     }
 
     private record Run(INDArray params, List<Double> scores, List<PlanRow> plans) {}

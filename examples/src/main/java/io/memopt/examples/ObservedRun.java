@@ -39,8 +39,10 @@ final class ObservedRun implements AutoCloseable {
         this.options = options;
         this.out = options.writer();
         Files.createDirectories(options.out());
-        MemOptConfig.Builder config =
-                MemOptConfig.builder().recordUses(options.uses()).scopeCheck(options.scopeCheck());
+        MemOptConfig.Builder config = MemOptConfig.builder()
+                .recordUses(options.uses())
+                .scopeCheck(options.scopeCheck())
+                .reuse(options.reuse());
         if (options.trace()) {
             config = config.trace(options.out().resolve("trace.memopt"));
         }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.examples;
 
+import io.memopt.strategy.Reuse;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -63,6 +64,12 @@ final class RunOptions {
             names = "--scope-check",
             description = "Look for arrays that are used after their workspace moved on; slower.")
     private boolean scopeCheck;
+
+    @Option(
+            names = "--reuse",
+            paramLabel = "LEVEL",
+            description = "What memory to give back: ${COMPLETION-CANDIDATES} (${DEFAULT-VALUE}).")
+    private Reuse reuse = Reuse.OFF;
 
     @Option(
             names = {"-h", "--help"},
@@ -140,6 +147,10 @@ final class RunOptions {
     /** How many iterations to train, given how many an epoch has. */
     int iterations(int perEpoch) {
         return (int) Math.min(iterations, (long) perEpoch * epochs);
+    }
+
+    Reuse reuse() {
+        return reuse;
     }
 
     int port() {

@@ -4,6 +4,7 @@ package io.memopt.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.memopt.strategy.Reuse;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
@@ -32,6 +33,7 @@ class RunOptionsTest {
         assertThat(probe.options.out()).isEqualTo(Path.of("examples/target/memopt"));
         assertThat(probe.options.trace()).isTrue();
         assertThat(probe.options.keepAliveSeconds()).isZero();
+        assertThat(probe.options.reuse()).isEqualTo(Reuse.OFF);
     }
 
     @Test
@@ -43,6 +45,7 @@ class RunOptionsTest {
                         "--port=0",
                         "--out=x",
                         "--no-trace",
+                        "--reuse=RELEASED",
                         "--keep-alive=5"))
                 .isZero();
 
@@ -53,6 +56,7 @@ class RunOptionsTest {
         assertThat(probe.options.out()).isEqualTo(Path.of("x"));
         assertThat(probe.options.trace()).isFalse();
         assertThat(probe.options.keepAliveSeconds()).isEqualTo(5);
+        assertThat(probe.options.reuse()).isEqualTo(Reuse.RELEASED);
     }
 
     @Test
@@ -75,6 +79,7 @@ class RunOptionsTest {
                 "--iterations=0|--iterations=0, expected at least 1",
                 "--port=65536|--port=65536, expected 0 to 65535",
                 "--keep-alive=-1|--keep-alive=-1, expected 0 to 86400",
+                "--reuse=SOME|Invalid value for option '--reuse': expected one of [OFF, RELEASED, PLANNED]",
                 "--out|Missing required parameter for option '--out' (DIR)",
             })
     void option_whenWrong_isNamedWithTheUsage(String argument, String message) {
@@ -91,7 +96,16 @@ class RunOptionsTest {
 
         assertThat(out.toString())
                 .contains("(16)", "(3)", "(9464)")
-                .contains("--batch", "--epochs", "--iterations", "--port", "--out", "trace", "--keep-alive", "--help");
+                .contains(
+                        "--batch",
+                        "--epochs",
+                        "--iterations",
+                        "--port",
+                        "--out",
+                        "trace",
+                        "--keep-alive",
+                        "--reuse",
+                        "--help");
         assertThat(probe.ran).isFalse();
     }
 

@@ -52,6 +52,11 @@ public enum Metric {
             Type.LEVEL,
             "Detached bytes that no network holds: only close() or the Java garbage collector frees them"),
     GC_FORCED("memopt.gc.forced", "seconds", Type.TIMER, "Garbage collections forced by System.gc()"),
+    GARBAGE_RELEASED(
+            "memopt.garbage.released",
+            "bytes",
+            Type.FLOW,
+            "Bytes of detached arrays that were freed as soon as they were dead, not by the Java garbage collector"),
     ALLOCATIONS("memopt.allocations", null, Type.FLOW, "Number of allocations that hold memory of their own"),
     ALLOCATED("memopt.allocated", "bytes", Type.FLOW, "Bytes obtained from the operating system or driver"),
     FREED("memopt.freed", "bytes", Type.FLOW, "Bytes given back to the operating system or driver"),

@@ -18,6 +18,11 @@ public interface RecorderFigures {
         return 0;
     }
 
+    /** Bytes of detached arrays that were freed as soon as they were dead; never decreases. */
+    default long releasedBytes() {
+        return 0;
+    }
+
     /** Prefetch threads whose iterator nobody reads any more. */
     default int leakedPrefetchers() {
         return 0;

@@ -40,6 +40,7 @@ public final class RecorderMetrics extends PassBinder {
         rows.put(Metric.RECORDER_LOST_EVENTS, figures.lostEvents());
         rows.put(Metric.RECORDER_OVERHEAD, overheadSeconds(events));
         rows.put(Metric.RECORDER_MEMORY, ledger.memoryBytes() + figures.memoryBytes());
+        rows.put(Metric.GARBAGE_RELEASED, figures.releasedBytes());
         rows.put(Metric.LEAKED_PREFETCHERS, figures.leakedPrefetchers());
     }
 }

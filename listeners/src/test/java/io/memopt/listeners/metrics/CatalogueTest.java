@@ -94,7 +94,6 @@ class CatalogueTest {
     @Test
     void scrape_ofDrivenLedger_givesItsFigures() {
         Exposition scrape = new Exposition(simpleclient.scrape());
-        System.err.println(scrape.text); // DEBUG
         assertThat(scrape.sum("memopt_live_bytes")).isEqualTo(256 + 4096);
         assertThat(scrape.sum("memopt_live_bytes", "network", "net", "category", "parameters"))
                 .isEqualTo(4096);

@@ -63,6 +63,11 @@ class OtherMetricsTest {
             }
 
             @Override
+            public long releasedBytes() {
+                return 4096;
+            }
+
+            @Override
             public int leakedPrefetchers() {
                 return 2;
             }
@@ -77,6 +82,8 @@ class OtherMetricsTest {
         assertThat(registry.get("memopt.recorder.lost.events").functionCounter().count())
                 .isEqualTo(3);
         assertThat(registry.get("memopt.recorder.memory").gauge().value()).isGreaterThan(1 << 20);
+        assertThat(registry.get("memopt.garbage.released").functionCounter().count())
+                .isEqualTo(4096);
         assertThat(registry.get("memopt.leaked.prefetchers").gauge().value()).isEqualTo(2);
     }
 }
