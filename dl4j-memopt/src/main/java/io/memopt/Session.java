@@ -166,7 +166,7 @@ final class Session {
     synchronized void planReuse() {
         if (reuse == null) {
             try {
-                reuse = PlannedReuse.begin(tracker, tracker.recording().uses() != null);
+                reuse = PlannedReuse.begin(tracker);
             } catch (HookException e) {
                 log.warn("{} Training goes on without plans.", e.getMessage());
             }

@@ -5,12 +5,13 @@ package io.memopt.strategy;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.List;
+import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.TrainingListener;
+import org.jspecify.annotations.Nullable;
 
 /** What MultiLayerNetwork and ComputationGraph have in common and no interface says. */
 final class NetworkAccess {
@@ -37,17 +38,29 @@ final class NetworkAccess {
         }
     }
 
-    static List<RecurrentLayer> recurrentLayers(Model model) {
+    /** Layers of a MultiLayerNetwork, vertices with their layers of a ComputationGraph. */
+    static Object[] layers(Model model) {
+        return model instanceof MultiLayerNetwork network
+                ? network.getLayers()
+                : ((ComputationGraph) model).getVertices();
+    }
+
+    /** Whether a recurrent layer goes on from an earlier segment or time step. */
+    static boolean carriesState(Model model) {
         org.deeplearning4j.nn.api.Layer[] layers = model instanceof MultiLayerNetwork network
                 ? network.getLayers()
                 : ((ComputationGraph) model).getLayers();
-        List<RecurrentLayer> recurrent = new ArrayList<>();
         for (org.deeplearning4j.nn.api.Layer layer : layers) {
-            if (layer instanceof RecurrentLayer one) {
-                recurrent.add(one);
+            if (layer instanceof BaseRecurrentLayer<?> recurrent
+                    && !(isEmpty(recurrent.rnnGetTBPTTState()) && isEmpty(recurrent.rnnGetPreviousState()))) {
+                return true;
             }
         }
-        return recurrent;
+        return false;
+    }
+
+    private static boolean isEmpty(@Nullable Map<?, ?> state) {
+        return state == null || state.isEmpty();
     }
 
     /**

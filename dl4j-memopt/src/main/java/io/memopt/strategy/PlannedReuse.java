@@ -4,7 +4,6 @@ package io.memopt.strategy;
 
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.RegionPolicy;
-import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.PlanCursor;
@@ -12,7 +11,6 @@ import io.memopt.listeners.training.ModelObserver;
 import io.memopt.listeners.training.TrainingTracker;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
 
@@ -21,26 +19,28 @@ import org.jspecify.annotations.Nullable;
  * shapes is recorded and planned; the same minibatch is then computed once more under the plan, and only if gradients and score
  * are the same bits do later passes use it. Whatever does not fit a plan is left to ND4J.
  *
- * <p>Threading: safe. Memory: the arenas, and a copy of the gradients during the second computation.
+ * <p>Threading: safe. Memory: the arenas, and during the second computation a copy of the gradients and of arrays that
+ * layers of users' own classes keep.
  */
 public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoCloseable {
+    /** Of so many threads that have ended, the plans can still be asked for. */
+    static final int MAX_ENDED_THREADS = 16;
+
     private final TrainingTracker tracker;
     private final List<ThreadPlans> all = new ArrayList<>();
-    private final ThreadLocal<ThreadPlans> threads;
+    private final ThreadLocal<ThreadPlans> threads = ThreadLocal.withInitial(this::add);
 
-    private PlannedReuse(TrainingTracker tracker, boolean usesStay) {
+    private PlannedReuse(TrainingTracker tracker) {
         this.tracker = tracker;
-        this.threads = ThreadLocal.withInitial(() -> add(usesStay));
     }
 
     /**
      * Begins for all networks that {@code tracker} observes.
      *
-     * @param usesStay true when uses are recorded anyway
      * @throws io.memopt.allocator.nd4j.HookException if workspaces cannot be served
      */
-    public static PlannedReuse begin(TrainingTracker tracker, boolean usesStay) {
-        PlannedReuse reuse = new PlannedReuse(tracker, usesStay);
+    public static PlannedReuse begin(TrainingTracker tracker) {
+        PlannedReuse reuse = new PlannedReuse(tracker);
         MemoryHooks.reuse(reuse);
         tracker.addModelObserver(reuse);
         return reuse;
@@ -72,6 +72,11 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     }
 
     @Override
+    public boolean belongs() {
+        return threads.get().belongs();
+    }
+
+    @Override
     public void regionClosed(@Nullable PlanCursor cursor) {
         threads.get().regionClosed(cursor);
     }
@@ -86,11 +91,12 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
         threads.get().gradientsComputed(model);
     }
 
-    private ThreadPlans add(boolean usesStay) {
-        WorkspaceReuse reuse = Objects.requireNonNull(tracker.recording().reuse(), "reuse has ended");
-        ThreadPlans plans = new ThreadPlans(reuse, usesStay);
+    private ThreadPlans add() {
+        ThreadPlans plans = new ThreadPlans();
         synchronized (all) {
             all.add(plans);
+            List<ThreadPlans> ended = all.stream().filter(ThreadPlans::ended).toList();
+            all.removeAll(ended.subList(0, Math.max(0, ended.size() - MAX_ENDED_THREADS)));
         }
         return plans;
     }

@@ -102,6 +102,7 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace, Wo
     public void forgetBlock() {
         destroyWorkspace(true);
         maxCycle.set(0);
+        cyclesCount.set(0);
         isInit.set(false);
     }
 

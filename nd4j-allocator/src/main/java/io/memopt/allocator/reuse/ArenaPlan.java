@@ -183,6 +183,11 @@ public final class ArenaPlan {
         return ends[array] <= births[born];
     }
 
+    /** Whether {@code array} keeps its bytes until its scope is left, not merely to its last use. */
+    boolean endsWithScope(int array) {
+        return ends[array] == scopeEnds[array];
+    }
+
     private static int[] byEnd(int[] ends) {
         return IntStream.range(0, ends.length)
                 .boxed()

@@ -147,6 +147,7 @@ public final class ArrayUse {
 
     /** A use after the end: for a planner its bytes were needed so long. */
     void useLate() {
+        lastUse = clock.newest();
         endBirths = Math.max(endBirths, clock.newest());
     }
 
