@@ -9,6 +9,7 @@ import io.memopt.MemOptConfig;
 import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.testing.Networks;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
@@ -147,44 +148,35 @@ class PlannedFailureTest {
 
     @Test
     void closeByListener_amidAServedPass_freesTheArenaAfterIt() {
-        AtomicReference<MemOpt> handle = new AtomicReference<>();
-        List<Long> arenaAmidPass = new ArrayList<>();
-        Supplier<Model> network = () -> {
-            Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
-            model.addListeners(new ClosingListener(handle, arenaAmidPass));
-            return model;
-        };
-        Diary plain =
-                train(network.get(), null, (model, i) -> fit(model, Networks.LENET.data(4, i)), new ArrayList<>());
-        Model model = network.get();
-        MemOpt memopt = MemOpt.attach(model, PLANNED);
-        var ledger = MemoryHooks.recording().ledger();
-        handle.set(memopt);
+        Model untouched = Networks.LENET.create(WorkspaceMode.ENABLED);
+        Diary plain = train(untouched, null, (m, i) -> fit(m, Networks.LENET.data(4, i)), new ArrayList<>());
+        Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
+        ClosingListener listener = new ClosingListener(MemOpt.attach(model, PLANNED));
+        model.addListeners(listener);
+
         Diary planned = train(model, null, (m, i) -> fit(m, Networks.LENET.data(4, i)), new ArrayList<>());
+
         planned.assertSameAs(plain);
-        assertThat(arenaAmidPass)
-                .singleElement()
-                .satisfies(bytes -> assertThat(bytes).isPositive());
-        assertThat(ledger.accounts()).noneMatch(account -> account.name().equals("MEMOPT_ARENA"));
+        assertThat(listener.arenaAmidPass).isPositive();
+        assertThat(listener.ledger.accounts()).noneMatch(account -> account.name().equals("MEMOPT_ARENA"));
     }
 
     private static final class ClosingListener extends BaseTrainingListener {
-        private final AtomicReference<MemOpt> handle;
-        private final List<Long> arenaAmidPass;
+        private final MemOpt memopt;
+        private final MemoryLedger ledger = MemoryHooks.recording().ledger();
         private int pass;
+        private long arenaAmidPass;
 
-        ClosingListener(AtomicReference<MemOpt> handle, List<Long> arenaAmidPass) {
-            this.handle = handle;
-            this.arenaAmidPass = arenaAmidPass;
+        ClosingListener(MemOpt memopt) {
+            this.memopt = memopt;
         }
 
         @Override
         public void onForwardPass(Model model, List<INDArray> activations) {
-            MemOpt memopt = handle.get();
-            if (++pass == 4 && memopt != null) {
+            if (++pass == 4) {
                 memopt.close();
-                arenaAmidPass.add(MemoryHooks.recording().ledger().reservedBytes(MemorySpace.HOST));
                 collectGarbage(() -> false, 3);
+                arenaAmidPass = arenaBytes(ledger);
             }
         }
     }
@@ -333,7 +325,11 @@ class PlannedFailureTest {
     }
 
     private static long arenaBytes() {
-        return MemoryHooks.recording().ledger().accounts().stream()
+        return arenaBytes(MemoryHooks.recording().ledger());
+    }
+
+    private static long arenaBytes(MemoryLedger ledger) {
+        return ledger.accounts().stream()
                 .filter(account -> account.name().equals("MEMOPT_ARENA"))
                 .mapToLong(account -> account.reservedBytes(MemorySpace.HOST))
                 .sum();
