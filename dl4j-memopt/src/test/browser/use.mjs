@@ -120,6 +120,23 @@ await page.locator('#first').fill('1');
 await page.locator('#first').press('Enter');
 await settled();
 check('iterations are compared', /peak [\d.]+ \w+/.test(await text('#compare-note')));
+
+// Charts below the timeline share its window and answer to the pointer.
+await page.locator('#fragmentation').scrollIntoViewIfNeeded();
+check('fragmentation has two charts', (await page.locator('#fragmentation-charts canvas').count()) === 2);
+const chart = await page.locator('#fragmentation-charts canvas').first().boundingBox();
+await page.mouse.move(chart.x + chart.width / 2, chart.y + 30);
+check('a chart tells its values', /external \d\.\d+ · internal \d\.\d+/.test(await text('#fragmentation-charts figure:first-child')));
+check('holes have a size', /Holes by size at .*: \d+ with [\d.]+ \w+, largest/.test(await text('#holes-title')));
+const drawn = () => page.evaluate(() => document.querySelector('#fragmentation-charts canvas').toDataURL());
+const whole = await drawn();
+await page.evaluate(() => window.memoptReport.view.zoom(0.3));
+await settled();
+check('the window moves the charts too', (await drawn()) !== whole);
+await page.evaluate(() => window.memoptReport.view.show(0, window.memoptReport.view.end));
+const copies = await page.evaluate(() => window.memoptReport.model.transfers.length);
+check('transfers have a row for each direction', (await page.locator('#transfers-table tbody tr').count()) === copies);
+check('transfers have charts when there are some', (await page.locator('#transfers-charts canvas').count()) === (copies ? 2 : 0));
 const light = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 await page.keyboard.press('Escape');
 await page.locator('#theme').click();

@@ -10,6 +10,9 @@ import io.memopt.allocator.nd4j.Settings;
 import io.memopt.allocator.recording.TraceOptions;
 import io.memopt.allocator.recording.TraceWriter;
 import io.memopt.allocator.use.ScopeFinding;
+import io.memopt.fit.Derived;
+import io.memopt.fit.MemoryForecast;
+import io.memopt.fit.Recorded;
 import io.memopt.listeners.prometheus.MetricsServer;
 import io.memopt.listeners.prometheus.MetricsServerException;
 import io.memopt.report.MemorySummary;
@@ -24,9 +27,14 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.dataset.api.MultiDataSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -96,7 +104,7 @@ public final class MemOpt implements AutoCloseable {
                 session.recordUses(config.scopeCheck());
             }
             if (config.reuse() == Reuse.PLANNED) {
-                session.planReuse();
+                session.planReuse(config.planProfile().orElse(null));
             }
             TraceWriter trace =
                     config.trace().map(path -> open(path, config, session)).orElse(null);
@@ -119,6 +127,65 @@ public final class MemOpt implements AutoCloseable {
         return MemoryHooks.installed()
                 ? Explanation.of(failure, MemoryHooks.recording().ledger())
                 : "Nothing was recorded, so nobody can say who holds memory: " + failure;
+    }
+
+    /**
+     * How much memory training and inference of {@code network} will take at any batch size, which layer needs most, and
+     * the largest batch that fits. Runs a copy of it with batches of up to five items; the network is only read. Needs no
+     * handle, and for the time of the trial once more the memory of the network's parameters, gradients and updater state;
+     * figures of attached networks contain the copy meanwhile. Do not train at the same time: the state of ND4J's random
+     * generator is put back afterwards.
+     *
+     * @param network an initialised MultiLayerNetwork or ComputationGraph
+     * @param inputs one for each input of the network, all dimensions known, e.g. {@code InputType.recurrent(8, 40)}; labels
+     *     are taken to be shaped as the outputs
+     * @throws IllegalArgumentException if the network is not initialised or cannot be trained with such data
+     */
+    public static MemoryForecast willItFit(Model network, InputType... inputs) {
+        return Recorded.forecast(network, inputs);
+    }
+
+    /**
+     * As {@link #willItFit(Model, InputType...)} for data shaped as {@code example}, masks included. Only shapes and types of
+     * its arrays are read; its batch does not matter.
+     */
+    public static MemoryForecast willItFit(Model network, MultiDataSet example) {
+        return Recorded.forecast(network, example);
+    }
+
+    /**
+     * An estimate for training from the configuration alone: makes no network and allocates nothing, so it may be asked
+     * anywhere. Prefer {@link #willItFit(Model, InputType...)} where the network fits.
+     *
+     * @throws IllegalArgumentException if a dimension of {@code input} is not known
+     */
+    public static MemoryForecast willItFit(MultiLayerConfiguration configuration, InputType input) {
+        return Derived.forecast(configuration, input);
+    }
+
+    /** As {@link #willItFit(MultiLayerConfiguration, InputType)} for a graph; one input type for each of its inputs. */
+    public static MemoryForecast willItFit(ComputationGraphConfiguration configuration, InputType... inputs) {
+        return Derived.forecast(configuration, inputs);
+    }
+
+    /**
+     * Prepares plans for every batch size from the first three examples of {@code sample}, so that the first minibatch already
+     * runs in the arena. Call it on the thread that will train. The network is afterwards what it was, bit for bit. Does
+     * nothing unless {@link MemOptConfig#reuse} asked for plans.
+     *
+     * @param sample a minibatch of at least three examples, as training will have it
+     * @throws IllegalArgumentException if there are fewer, or the network is trained by truncated backpropagation through time
+     */
+    public void rehearse(MultiDataSet sample) {
+        Model network = model.get();
+        if (session != null && network != null) {
+            session.rehearse(network, sample);
+        }
+    }
+
+    /** As {@link #rehearse(MultiDataSet)}. */
+    public void rehearse(DataSet sample) {
+        rehearse(sample.toMultiDataSet());
     }
 
     /** Plans of passes so far, on all threads; empty unless {@link MemOptConfig#reuse} asked for them. */
@@ -216,8 +283,7 @@ public final class MemOpt implements AutoCloseable {
                     .withMaxBytes(config.traceMaxBytes())
                     .withProperty("dl4jVersion", Nd4jFacts.version())
                     .withProperty("backend", Nd4jFacts.backend());
-            TraceWriter writer = new TraceWriter(
-                    path, session.ledger().owners(), session.ledger().workspaces(), options);
+            TraceWriter writer = new TraceWriter(path, session.ledger(), options);
             session.addTrace(writer);
             return writer;
         } catch (IOException e) {

@@ -19,6 +19,7 @@ import java.util.Optional;
  * @param recordUses records when each array was last used; costs nothing when false
  * @param scopeCheck reports arrays that are used after their scope; includes {@code recordUses}, slows training down
  * @param reuse whether workspaces share a planned arena; decided by the first handle that asks for it, for the process
+ * @param planProfile file that keeps proved plans across runs, if any; only with plans
  */
 public record MemOptConfig(
         boolean enabled,
@@ -28,7 +29,8 @@ public record MemOptConfig(
         boolean nativeTemporaries,
         boolean recordUses,
         boolean scopeCheck,
-        Reuse reuse) {
+        Reuse reuse,
+        Optional<Path> planProfile) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
@@ -41,6 +43,11 @@ public record MemOptConfig(
     public MemOptConfig {
         Objects.requireNonNull(trace, "trace");
         Objects.requireNonNull(reuse, "reuse");
+        Objects.requireNonNull(planProfile, "planProfile");
+        if (planProfile.isPresent() && reuse == Reuse.OFF) {
+            throw new IllegalArgumentException("planProfile=" + planProfile.get()
+                    + " but reuse=OFF, expected reuse=PLANNED: without plans there is nothing to keep");
+        }
         if (traceMaxBytes < MIB) {
             throw new IllegalArgumentException("traceMaxBytes=" + traceMaxBytes + ", expected at least " + MIB);
         }
@@ -68,6 +75,7 @@ public record MemOptConfig(
         private boolean recordUses;
         private boolean scopeCheck;
         private Reuse reuse = Reuse.OFF;
+        private Optional<Path> planProfile = Optional.empty();
 
         private Builder() {}
 
@@ -119,6 +127,12 @@ public record MemOptConfig(
             return this;
         }
 
+        /** Keeps proved plans in {@code file} across runs, so that the first minibatch is planned already; default none. */
+        public Builder planProfile(Path file) {
+            planProfile = Optional.of(file);
+            return this;
+        }
+
         /**
          * The settings.
          *
@@ -133,7 +147,8 @@ public record MemOptConfig(
                     nativeTemporaries,
                     recordUses || scopeCheck,
                     scopeCheck,
-                    reuse);
+                    reuse,
+                    planProfile);
         }
     }
 }

@@ -3,6 +3,7 @@
 package io.memopt;
 
 import io.memopt.allocator.event.MemoryEvent;
+import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.NativeTemporaries;
@@ -11,6 +12,7 @@ import io.memopt.allocator.recording.EventRing;
 import io.memopt.allocator.recording.GarbageCollectionWatch;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.MemoryLimits;
+import io.memopt.allocator.recording.ProcessWatch;
 import io.memopt.allocator.recording.TraceWriter;
 import io.memopt.allocator.use.ScopeCheck;
 import io.memopt.allocator.use.ScopeFinding;
@@ -26,9 +28,12 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
+import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
 import java.lang.ref.WeakReference;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -42,6 +47,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.dataset.api.MultiDataSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -54,6 +60,7 @@ import org.slf4j.LoggerFactory;
 final class Session {
     private static final Logger log = LoggerFactory.getLogger(Session.class);
     private static final double ABANDONED_SECONDS = 60;
+    private static final Duration SAMPLE_EVERY = Duration.ofSeconds(1);
 
     private static @Nullable Session running;
 
@@ -67,6 +74,7 @@ final class Session {
     private final JfrBridge flightRecorder;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
     private volatile @Nullable ScopeCheck scopeCheck;
+    private @Nullable ProcessWatch processWatch;
     private volatile @Nullable PlannedReuse reuse;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
@@ -91,9 +99,6 @@ final class Session {
         times.describe("backend", Nd4jFacts.backend());
         times.describe("hardware", Hardware.describe());
         times.describe("java", System.getProperty("java.vm.name") + " " + System.getProperty("java.version"));
-        for (String warning : MemoryLimits.current().warnings(0)) {
-            log.warn(warning);
-        }
     }
 
     /**
@@ -106,12 +111,16 @@ final class Session {
     static synchronized Session join(Model model, WeakReference<Model> handle, MemOptConfig config) {
         TrainingTracker tracker = Trackers.current();
         Session session = running;
-        if (session == null || session.tracker != tracker) {
+        boolean begins = session == null || session.tracker != tracker;
+        if (session == null || begins) {
             session = new Session(tracker, config);
             running = session;
         }
         try {
             session.add(model);
+            if (begins) {
+                session.warnOfLimits();
+            }
             session.handles.add(handle);
             return session;
         } finally {
@@ -145,7 +154,9 @@ final class Session {
 
     MemorySummary summary() {
         NativeTemporaries probe = MemoryHooks.temporaries();
-        times.notes(replacedListeners());
+        List<String> notes = new ArrayList<>(replacedListeners());
+        scopeFindings().forEach(finding -> notes.add(finding.count() + " times: " + finding.message()));
+        times.notes(notes);
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
 
@@ -163,13 +174,20 @@ final class Session {
     }
 
     /** Begins to plan workspaces, for all handles and to the end of the session. Never throws. */
-    synchronized void planReuse() {
+    synchronized void planReuse(@Nullable Path profile) {
         if (reuse == null) {
             try {
-                reuse = PlannedReuse.begin(tracker);
+                reuse = PlannedReuse.begin(tracker, profile);
             } catch (HookException e) {
                 log.warn("{} Training goes on without plans.", e.getMessage());
             }
+        }
+    }
+
+    void rehearse(Model model, MultiDataSet sample) {
+        PlannedReuse planned = reuse;
+        if (planned != null) {
+            planned.rehearse(model, sample);
         }
     }
 
@@ -186,6 +204,11 @@ final class Session {
     void addTrace(TraceWriter writer) {
         traces.add(writer);
         ledger.addSink(writer);
+        synchronized (Session.class) {
+            if (processWatch == null) {
+                processWatch = ProcessWatch.start(ledger, SAMPLE_EVERY);
+            }
+        }
     }
 
     void removeTrace(TraceWriter writer) {
@@ -193,14 +216,33 @@ final class Session {
         if (uses != null) {
             uses.tellLive();
         }
+        ledger.tellViews();
+        endWatchWithLastTrace(writer);
         ledger.removeSink(writer);
         writer.close();
         traces.remove(writer);
     }
 
+    /** The process is looked at only while somebody writes it down. */
+    private void endWatchWithLastTrace(TraceWriter ending) {
+        synchronized (Session.class) {
+            ProcessWatch watch = processWatch;
+            if (watch != null && traces.stream().allMatch(other -> other == ending)) {
+                watch.close();
+                processWatch = null;
+            }
+        }
+    }
+
     /** The latest events, oldest first; empty when no history is kept. */
     List<MemoryEvent> recentEvents() {
         return history == null ? List.of() : history.snapshot();
+    }
+
+    /** With what is held already, the network included: later it is only more. */
+    private void warnOfLimits() {
+        long offHeap = ledger.reservedBytes(MemorySpace.HOST) + ledger.reservedBytes(MemorySpace.PINNED);
+        MemoryLimits.current().warnings(offHeap).forEach(log::warn);
     }
 
     private void add(Model model) {
@@ -209,6 +251,7 @@ final class Session {
         if (listeners(model).stream().noneMatch(MemoryListener.class::isInstance)) {
             MemoryListener listener = new MemoryListener(tracker);
             ours.add(listener);
+            NetworkAccess.renewListeners(model);
             addListener(model, listener);
         }
     }
@@ -217,6 +260,7 @@ final class Session {
     private void remove(Model model) {
         List<TrainingListener> others = new ArrayList<>(listeners(model));
         if (others.removeIf(ours::contains)) {
+            NetworkAccess.renewListeners(model);
             model.setListeners(others.toArray(TrainingListener[]::new));
         }
         if (others.stream().noneMatch(MemoryListener.class::isInstance)) {

@@ -24,6 +24,7 @@ class ArchitectureTest {
     private static final String LISTENERS = "io.memopt.listeners..";
     private static final String ANALYSIS = "io.memopt.analysis..";
     private static final String STRATEGY = "io.memopt.strategy..";
+    private static final String FIT = "io.memopt.fit..";
     private static final String OOM = "io.memopt.oom..";
     private static final String VERIFY = "io.memopt.verify..";
     private static final String REPORT = "io.memopt.report..";
@@ -49,13 +50,17 @@ class ArchitectureTest {
     static final ArchRule analysis = onlyImports(ANALYSIS, EVENT, RECORDING, PLAN);
 
     @ArchTest
-    static final ArchRule strategy = onlyImports(STRATEGY, ANALYSIS, ALLOCATOR, LISTENERS, DL4J, ND4J_LIBRARY);
+    static final ArchRule strategy = onlyImports(STRATEGY, ANALYSIS, ALLOCATOR, LISTENERS, DL4J, ND4J_LIBRARY, GSON);
+
+    @ArchTest
+    static final ArchRule fit = onlyImports(FIT, ALLOCATOR, LISTENERS, DL4J, ND4J_LIBRARY);
 
     @ArchTest
     static final ArchRule oom = onlyImports(OOM, ANALYSIS, STRATEGY, EVENT);
 
     @ArchTest
-    static final ArchRule verify = onlyImports(VERIFY, ANALYSIS, STRATEGY, ALLOCATOR, DL4J, ND4J_LIBRARY);
+    static final ArchRule verify =
+            onlyImports(VERIFY, ANALYSIS, STRATEGY, LISTENERS, ALLOCATOR, DL4J, ND4J_LIBRARY, GSON);
 
     @ArchTest
     static final ArchRule report = onlyImports(REPORT, ANALYSIS, STRATEGY, OOM, VERIFY, EVENT, PLAN, RECORDING, GSON);
@@ -87,7 +92,7 @@ class ArchitectureTest {
 
     @ArchTest
     static final ArchRule entry = onlyImports(
-            ENTRY, ANALYSIS, STRATEGY, OOM, VERIFY, REPORT, LISTENERS, ALLOCATOR, DL4J, ND4J_LIBRARY, MICROMETER);
+            ENTRY, ANALYSIS, STRATEGY, FIT, OOM, VERIFY, REPORT, LISTENERS, ALLOCATOR, DL4J, ND4J_LIBRARY, MICROMETER);
 
     @ArchTest
     static final ArchRule everyPackageHasARule = classes()
@@ -96,7 +101,7 @@ class ArchitectureTest {
             .and()
             .resideOutsideOfPackage("io.memopt.testing..") // the test networks of memopt-listeners, seen as a jar
             .should()
-            .resideInAnyPackage(ENTRY, ALLOCATOR, LISTENERS, ANALYSIS, STRATEGY, OOM, VERIFY, REPORT, CLI)
+            .resideInAnyPackage(ENTRY, ALLOCATOR, LISTENERS, ANALYSIS, STRATEGY, FIT, OOM, VERIFY, REPORT, CLI)
             .allowEmptyShould(true);
 
     @ArchTest

@@ -140,6 +140,7 @@ class ScopeCheckTest {
             assertThat(memopt.scopeFindings()).hasSize(1);
             assertThat(memopt.scopeFindings().get(0).count()).isEqualTo(10);
             assertThat(memopt.scopeFindings().get(0).movedOn()).isFalse();
+            assertThat(memopt.summary().toString()).contains("10 times: Array of 40 B used after its scope");
         }
     }
 

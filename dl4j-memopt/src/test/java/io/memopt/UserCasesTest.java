@@ -24,6 +24,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.assertj.core.data.Percentage;
 import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -142,6 +144,45 @@ class UserCasesTest {
                         "Held now: (\\d{3}\\.\\d MiB|1\\.0\\d GiB) tensors, .* workspaces, about \\d{2,3}\\.\\d MiB JVM")
                 .containsPattern("The request that failed, \\w+Pointer\\(1\\), is not the cause")
                 .contains("-Dorg.bytedeco.javacpp.maxphysicalbytes=");
+        assertThatRaisedCapHasTheRoomThatWasPredicted(explanation);
+    }
+
+    /** The other half of case P12: the remedy, followed to the letter. */
+    private static void assertThatRaisedCapHasTheRoomThatWasPredicted(String explanation) throws Exception {
+        Matcher remedy = Pattern.compile(
+                        "(-Dorg.bytedeco.javacpp.maxphysicalbytes=\\d+m) \\(0 switches it off\\), which has room for"
+                                + " (\\d+\\.\\d+) GiB of arrays and workspaces, now")
+                .matcher(explanation);
+        assertThat(remedy.find()).as(explanation).isTrue();
+        double predicted = Double.parseDouble(remedy.group(2)) * 1024 * MIB;
+
+        ChildJvm.Result raised = ChildJvm.of(PhysicalCap.class)
+                .options("-Xmx1g", "-XX:+UseG1GC", "-Dorg.bytedeco.javacpp.maxbytes=1g", remedy.group(1))
+                .run()
+                .ok();
+
+        assertThat(raised.err()).doesNotContain("JavaCPP's physical cap");
+        assertThat(raised.text("failure")).contains("OutOfMemoryError");
+        assertThat(raised.number("arrays") * PhysicalCap.EACH)
+                .isGreaterThan(2 * PhysicalCap.EACH)
+                .isCloseTo((long) predicted, Percentage.withPercentage(10));
+    }
+
+    /** Case P12, at the start: the cap exceeds -Xmx, but not -Xmx and the network. */
+    @Test
+    void physicalCap_belowHeapAndNetwork_isToldAtAttach() throws Exception {
+        ChildJvm.Result child = ChildJvm.of(AttachOnly.class)
+                .options("-Xmx1g", "-XX:+UseG1GC", "-Dorg.bytedeco.javacpp.maxphysicalbytes=1056m")
+                .run()
+                .ok();
+
+        assertThat(child.number("heapBytes")).isEqualTo(1024 * MIB);
+        assertThat(child.number("heldBytes")).isGreaterThan(32 * MIB);
+        assertThat(child.err())
+                .contains(
+                        "JavaCPP's physical cap 1.03 GiB (1107296256 B) does not exceed -Xmx 1.00 GiB (1073741824 B) +"
+                                + " known off-heap memory ")
+                .contains("Raise it: -Dorg.bytedeco.javacpp.maxphysicalbytes=");
     }
 
     private static void print(String key, Object value) {
@@ -476,6 +517,17 @@ class UserCasesTest {
             print("totalBytesCounterMiB", Pointer.totalBytes() / MIB);
             print("failure", failure);
             System.out.println("explanation=" + explanation);
+        }
+    }
+
+    /** A network with 46 MB of parameters and more, attached and no more. */
+    static final class AttachOnly {
+        private AttachOnly() {}
+
+        public static void main(String[] args) {
+            MemOpt.attach(Networks.mlp(64, 128, 90000));
+            print("heapBytes", Runtime.getRuntime().maxMemory());
+            print("heldBytes", ledger().reservedBytes(MemorySpace.HOST));
         }
     }
 }

@@ -43,6 +43,7 @@ final class Adviser {
     private final Map<Integer, Long> shortened = new HashMap<>();
     private final Set<Long> goneThreads = new HashSet<>();
     private final List<Long> ownerThreads = new ArrayList<>();
+    private long ownerThreadBytes;
 
     private final Scenario.@Nullable InitialSize initialSize;
     private final Scenario.@Nullable ResultsInWorkspace results;
@@ -125,13 +126,13 @@ final class Adviser {
                 Advice.Kind.CLOSE_DETACHED,
                 "Layers detach arrays while training (e.g. BatchNormalization in 1.0.0-M2.1) that wait for the Java"
                         + " garbage collector.",
-                "MemOpt.attach(net, ...) with release after backward once it is available; until then"
-                        + " Nd4j.getMemoryManager().invokeGc() every few iterations, or a smaller -Xmx so that collections"
-                        + " come sooner",
+                "net.addListeners(new BaseTrainingListener() { @Override public void iterationDone(Model model, int"
+                        + " iteration, int epoch) { Nd4j.getMemoryManager().invokeGc(); } });",
                 closed,
                 peak,
                 end,
-                "unknown",
+                "a full Java garbage collection for each iteration; every n-th iteration lets n times one iteration's"
+                        + " arrays wait, and a smaller -Xmx makes collections come sooner without any code",
                 "Computed as if each such array ended with the iteration that made it.");
     }
 
@@ -181,9 +182,11 @@ final class Adviser {
         add(
                 advice,
                 Advice.Kind.FEWER_THREADS,
-                all + " threads have workspaces of their own, at most " + kept
-                        + " of them had arrays in them at the same time. Workspaces belong to threads: bytes = threads x"
-                        + " size.",
+                all + " threads have workspaces of their own, about " + ByteSize.scaled(ownerThreadBytes / all)
+                        + " each, and at most " + kept
+                        + " of them had arrays in them at the same time. Workspaces belong"
+                        + " to threads: " + all + " x " + ByteSize.scaled(ownerThreadBytes / all) + " = "
+                        + ByteSize.scaled(ownerThreadBytes) + ".",
                 "Executors.newFixedThreadPool(" + kept + ") for the threads that call the network, or"
                         + " Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread() when a thread is done",
                 fewerThreads,
@@ -303,6 +306,8 @@ final class Adviser {
             }
         }
         ownerThreads.addAll(bytesByThread.keySet());
+        ownerThreadBytes =
+                bytesByThread.values().stream().mapToLong(Long::longValue).sum();
         ownerThreads.sort(Comparator.comparing((Long id) -> -bytesByThread.getOrDefault(id, 0L))
                 .thenComparing(Comparator.naturalOrder()));
         int needed = Math.max(1, first.maxActiveThreads);

@@ -26,7 +26,7 @@ public record AnalysisOptions(
         LongConsumer progress) {
 
     public static final AnalysisOptions DEFAULTS =
-            new AnalysisOptions(1000, 1000, 200, 64, 200_000, List.of(-1), events -> {});
+            new AnalysisOptions(1000, 1000, 200, 128, 200_000, List.of(-1), events -> {});
 
     public AnalysisOptions {
         profiles = List.copyOf(profiles);

@@ -36,6 +36,11 @@ public record FragmentationSample(
         return freeBytes == 0 ? 0 : 1 - (double) largestHoleBytes / freeBytes;
     }
 
+    /** Share of the bytes in use that nobody asked for: internal fragmentation. */
+    public double internal() {
+        return inUseBytes == 0 ? 0 : (double) roundingBytes / inUseBytes;
+    }
+
     /** Share of reserved bytes that no array occupies. */
     public double idleShare() {
         return reservedBytes == 0 ? 0 : Math.max(0, 1 - (double) inUseBytes / reservedBytes);

@@ -20,6 +20,7 @@ import io.memopt.allocator.event.Owner;
  * @param bytesPerStep slope
  * @param lowBytesPerStep lower end of the 95 % interval of the slope
  * @param highBytesPerStep upper end
+ * @param site code that made most of the owner's detached bytes live at the end; empty when unknown
  */
 public record Growth(
         Owner owner,
@@ -30,7 +31,8 @@ public record Growth(
         long lastBytes,
         double bytesPerStep,
         double lowBytesPerStep,
-        double highBytesPerStep) {
+        double highBytesPerStep,
+        String site) {
 
     /** Unit of the slope. */
     public enum Step {

@@ -13,6 +13,8 @@ import java.util.Optional;
  * @param arrays how many
  * @param oldestNanos age of the oldest at the end of the trace
  * @param medianNanos age that half of them exceed
+ * @param site code that made most of the owner's detached bytes; empty when unknown
+ * @param viewedBytes bytes of those arrays that had live views at the end of the recording: a view keeps the whole array
  * @param growth how the owner's bytes grew, if steps were recorded
  */
 public record LeakSuspect(
@@ -22,4 +24,6 @@ public record LeakSuspect(
         long bytes,
         long oldestNanos,
         long medianNanos,
+        String site,
+        long viewedBytes,
         Optional<Growth> growth) {}

@@ -49,6 +49,9 @@ public final class LiveSet implements TraceVisitor {
 
         /** When the allocation was last used, told before its end; {@code span} as in {@code MemoryEvent.LastUse}. */
         default void lastUsed(int slot, long lastUseNanos, long span) {}
+
+        /** Where the allocation was made, and how many views it has; as in {@code MemoryEvent.Origin}. */
+        default void origin(int slot, long views, int site) {}
     }
 
     private final long startNanos;
@@ -111,6 +114,7 @@ public final class LiveSet implements TraceVisitor {
             case SCOPE_RELEASE -> released(workspace, timeNanos, thread, bytes);
             case SCOPE_ENTER -> entered(workspace, timeNanos);
             case RECLASSIFY -> reclassified(code, owner, workspace, address, bytes, (int) extra);
+            case ORIGIN -> origin(code, address, bytes, (int) extra);
             case LAST_USE -> lastUsed(code, workspace, address, timeNanos - bytes, extra);
             default -> {}
         }
@@ -337,6 +341,13 @@ public final class LiveSet implements TraceVisitor {
         if (slot != NONE) {
             owners[slot] = owner;
             listener.moved(slot, before);
+        }
+    }
+
+    private void origin(int code, long address, long views, int site) {
+        int slot = find(address, EventCode.space(code).ordinal(), Long.MIN_VALUE);
+        if (slot != NONE) {
+            listener.origin(slot, views, site);
         }
     }
 

@@ -8,7 +8,6 @@ import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventKind;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
-import io.memopt.allocator.event.TransferDirection;
 import io.memopt.allocator.event.WorkspaceTable;
 import io.memopt.allocator.recording.TraceReader;
 import io.memopt.allocator.recording.TraceVisitor;
@@ -47,6 +46,8 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
     private final PeakBook peaks;
     private final WasteBook waste;
     private final @Nullable LivenessBook liveness;
+    private final SiteBook sites;
+    final ProcessBook process;
     final Adviser adviser;
     private final Scenario[] scenarios;
     private final NavigableMap<Long, List<PeakAt>> peakEvents = new TreeMap<>();
@@ -64,7 +65,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
     private final Growth.Step step;
     private final long stepStride;
     private long steps;
-    private final long[][] transfers = new long[TransferDirection.values().length][3];
+    private final TransferBook transfers;
     private long collections;
     private long collectionNanos;
     private long forced;
@@ -83,6 +84,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         this.focus = first.focus();
         this.progress = options.progress();
         live = new LiveSet(reader.header().startNanos(), this);
+        transfers = new TransferBook(live, first.firstNanos, first.lastNanos);
         owners = first.owners;
         byOwner = new Groups<>(owners, owner -> owner);
         byLayer = new Groups<>(owners, owner -> new LayerKey(owner.network(), owner.layer(), owner.phase()));
@@ -90,7 +92,9 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         byWorkspace = new Groups<>(owners, Owner::workspace);
         threads = new ThreadBook(reader::threadName);
         peaks = new PeakBook(live, owners, first.workspaces, options.maxHolders());
-        waste = new WasteBook(live, owners, first, threads);
+        process = new ProcessBook(live);
+        sites = new SiteBook(live, reader::site);
+        waste = new WasteBook(live, owners, first, threads, process);
         liveness = first.lastUses == 0 ? null : new LivenessBook(live, first.workspaces, threads);
         for (ThreadBook.Entry entry : first.threads.all()) {
             if (entry.iterations > 0) {
@@ -145,15 +149,17 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
                 }
             }
             case CONTEXT -> {
+                transfers.context(thread, owners.get(owner).phase());
                 if (threads.entry(thread, timeNanos).enters(owners.get(owner).phase()) && step == Growth.Step.PASS) {
                     stepEnded();
                 }
             }
             case ITERATION -> iterationEnded(thread, owner, bytes, extra);
-            case TRANSFER -> transferred(code, thread, bytes, extra);
+            case TRANSFER -> transferred(code, thread, address, bytes, extra);
             case GARBAGE_COLLECTION -> collected(bytes, extra != 0);
             case ALLOCATION_FAILURE -> failures++;
-            case ALLOCATE, FREE, SCOPE_RELEASE, RECLASSIFY, LAST_USE -> {}
+            case PROCESS -> process.sampled(timeNanos, bytes, extra);
+            case ALLOCATE, FREE, SCOPE_RELEASE, RECLASSIFY, LAST_USE, ORIGIN -> {}
         }
         if (event == nextPeakEvent) {
             take(peakEvents.getOrDefault(event, List.of()), thread);
@@ -201,9 +207,11 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         if (live.workspace(slot) != WorkspaceTable.NONE) {
             inWorkspace(slot, kind, thread);
         }
+        sites.began(slot);
         if (liveness != null) {
             liveness.began(slot);
         }
+        transfers.began(slot);
         for (Scenario scenario : scenarios) {
             scenario.began(slot);
         }
@@ -223,6 +231,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
             byCategory.remove(owner, space, rounded);
             byWorkspace.remove(owner, space, rounded);
         }
+        transfers.ended(slot);
         for (Scenario scenario : scenarios) {
             scenario.ended(slot);
         }
@@ -231,6 +240,11 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         if (liveness != null) {
             liveness.ended(slot);
         }
+    }
+
+    @Override
+    public void origin(int slot, long views, int site) {
+        sites.origin(slot, views, site);
     }
 
     @Override
@@ -300,14 +314,11 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
     }
 
     List<TransferRow> transfers() {
-        List<TransferRow> rows = new ArrayList<>();
-        for (TransferDirection direction : TransferDirection.values()) {
-            long[] sums = transfers[direction.ordinal()];
-            if (sums[0] > 0) {
-                rows.add(new TransferRow(direction, sums[0], sums[1], sums[2]));
-            }
-        }
-        return rows;
+        return transfers.rows();
+    }
+
+    List<TransferBin> transferBins() {
+        return transfers.bins();
     }
 
     GcRow collections() {
@@ -322,6 +333,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
     List<Growth> growth() {
         List<Growth> rows = new ArrayList<>();
         int samples = growthSamples.size();
+        Map<Owner, String> places = places();
         for (int group = 0; samples >= 2 && group < byOwner.size(); group++) {
             long[] values = new long[samples];
             boolean changes = false;
@@ -341,21 +353,31 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
                         values[samples - 1],
                         line.slope,
                         line.low,
-                        line.high));
+                        line.high,
+                        places.getOrDefault(byOwner.key(group), "")));
             }
         }
         rows.sort(Comparator.comparingDouble(Growth::bytesPerStep).reversed());
         return rows.subList(0, Math.min(MAX_ROWS, rows.size()));
     }
 
+    private Map<Owner, String> places() {
+        Map<Owner, String> places = new HashMap<>();
+        sites.largest().forEach((owner, site) -> places.put(owners.get(owner), site));
+        return places;
+    }
+
     List<LeakSuspect> suspects(List<Growth> growth) {
         Map<List<Object>, List<Long>> ages = new HashMap<>();
         Map<List<Object>, Long> bytes = new HashMap<>();
+        Map<List<Object>, Long> viewed = new HashMap<>();
+        Map<Owner, String> places = places();
         for (int slot = 0; slot < live.slotLimit(); slot++) {
             if (live.isLive(slot) && Detached.isLoose(live.kind(slot), owners.get(live.owner(slot)))) {
                 List<Object> key = List.of(owners.get(live.owner(slot)), live.space(slot));
                 ages.computeIfAbsent(key, k -> new ArrayList<>()).add(first.lastNanos - live.startNanos(slot));
                 bytes.merge(key, live.roundedBytes(slot), Long::sum);
+                viewed.merge(key, sites.views(slot) > 0 ? live.roundedBytes(slot) : 0, Long::sum);
             }
         }
         List<LeakSuspect> rows = new ArrayList<>();
@@ -373,6 +395,8 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
                     bytes.getOrDefault(key, 0L),
                     list.get(list.size() - 1),
                     list.get(list.size() / 2),
+                    places.getOrDefault(owner, ""),
+                    viewed.getOrDefault(key, 0L),
                     slope));
         });
         rows.sort(Comparator.comparingLong(LeakSuspect::bytes).reversed());
@@ -487,11 +511,8 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         }
     }
 
-    private void transferred(int code, long thread, long bytes, long nanos) {
-        long[] sums = transfers[EventCode.direction(code).ordinal()];
-        sums[0]++;
-        sums[1] += bytes;
-        sums[2] += nanos;
+    private void transferred(int code, long thread, long address, long bytes, long nanos) {
+        transfers.copied(EventCode.direction(code), time, thread, address, bytes, nanos);
         threads.entry(thread, time).transferredBytes += bytes;
     }
 

@@ -28,7 +28,9 @@ import java.util.Optional;
  * @param fragmentation holes over time
  * @param growth owners whose bytes changed, steepest first
  * @param suspects what was never freed, largest first
+ * @param process the process as the system saw it; empty when the trace has no samples
  * @param transfers copies by direction
+ * @param transferBins the same over time, without bins in which nothing was copied
  * @param collections Java garbage collections
  * @param failures allocations that were refused
  * @param advice what to do, best first
@@ -50,7 +52,9 @@ public record TraceAnalysis(
         List<FragmentationSample> fragmentation,
         List<Growth> growth,
         List<LeakSuspect> suspects,
+        Optional<ProcessRow> process,
         List<TransferRow> transfers,
+        List<TransferBin> transferBins,
         GcRow collections,
         long failures,
         List<Advice> advice) {
@@ -70,6 +74,7 @@ public record TraceAnalysis(
         growth = List.copyOf(growth);
         suspects = List.copyOf(suspects);
         transfers = List.copyOf(transfers);
+        transferBins = List.copyOf(transferBins);
         advice = List.copyOf(advice);
     }
 

@@ -76,7 +76,9 @@ public final class TraceAnalyzer {
                 second.fragmentation(),
                 growth,
                 second.suspects(growth),
+                second.process.row(),
                 second.transfers(),
+                second.transferBins(),
                 collections,
                 second.failures(),
                 second.adviser.advice(

@@ -7,7 +7,7 @@ import java.util.OptionalLong;
 
 /**
  * Where reserved bytes went, in all spaces together, at the moment of the reserved peak of the focus space. Known parts are
- * disjoint and sum to {@code reservedBytes} together with {@link Kind#REQUESTED}.
+ * disjoint and sum to {@code reservedBytes} together with {@link Kind#REQUESTED}; {@link Kind#UNATTRIBUTED} comes on top.
  */
 public record Waste(long reservedBytes, List<Part> parts) {
 

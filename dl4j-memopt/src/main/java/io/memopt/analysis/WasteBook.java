@@ -9,6 +9,7 @@ import java.util.BitSet;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 
@@ -18,6 +19,7 @@ final class WasteBook {
     private final Owners owners;
     private final FirstPass first;
     private final ThreadBook threads;
+    private final ProcessBook process;
     /** Blocks that each workspace had so far in each space, to find their fill in the books of the first pass. */
     private final Map<Integer, int[]> blocksSeen = new HashMap<>();
 
@@ -31,11 +33,12 @@ final class WasteBook {
     private long reserved;
     private long neverFreed;
 
-    WasteBook(LiveSet live, Owners owners, FirstPass first, ThreadBook threads) {
+    WasteBook(LiveSet live, Owners owners, FirstPass first, ThreadBook threads, ProcessBook process) {
         this.live = live;
         this.owners = owners;
         this.first = first;
         this.threads = threads;
+        this.process = process;
         for (Waste.Kind kind : Waste.Kind.values()) {
             sums.put(kind, 0L);
         }
@@ -50,6 +53,7 @@ final class WasteBook {
     /** Looks at this moment. {@code actor} is the thread that acts: its workspaces are not idle. */
     void take(long actor, long timeNanos) {
         takenNanos = timeNanos;
+        process.peak(timeNanos);
         Map<Long, Long> arraysByThread = new HashMap<>();
         Map<Integer, Boolean> withBlock = new HashMap<>();
         for (int slot = 0; slot < live.slotLimit(); slot++) {
@@ -142,7 +146,17 @@ final class WasteBook {
             unknown(parts, Waste.Kind.DEAD_IN_SCOPE, "the trace has no events for the use of arrays");
         }
         unknown(parts, Waste.Kind.POOL_FREE, "the trace has no events of a pool below ND4J");
-        unknown(parts, Waste.Kind.UNATTRIBUTED, "the trace does not record the resident size of the process");
+        if (process.atPeak().isPresent()) {
+            parts.add(new Waste.Part(
+                    Waste.Kind.UNATTRIBUTED,
+                    process.atPeak(),
+                    String.format(
+                            Locale.ROOT,
+                            "on top of what is reserved, host only; from the sample %.1f s from the peak",
+                            process.distanceNanos() / 1e9)));
+        } else {
+            unknown(parts, Waste.Kind.UNATTRIBUTED, "the trace does not record the resident size of the process");
+        }
         return new Waste(reserved, parts);
     }
 

@@ -66,6 +66,12 @@ final class AnalysisText {
             line("estimates  events are missing or contradict each other: figures may be off");
         }
         facts.properties().forEach((key, value) -> line("%-10s %s", key, value));
+        analysis.process()
+                .ifPresent(row -> line(
+                        "resident   %s at most, %s at the end; of that unattributed %s",
+                        ByteSize.format(row.maxResidentBytes()),
+                        ByteSize.scaled(row.lastResidentBytes()),
+                        ByteSize.scaled(row.lastUnattributedBytes())));
         line("");
     }
 
@@ -257,17 +263,21 @@ final class AnalysisText {
                     .mapToDouble(FragmentationSample::external)
                     .max()
                     .orElse(0);
+            double internal = samples.stream()
+                    .mapToDouble(FragmentationSample::internal)
+                    .max()
+                    .orElse(0);
             line(
                     "Fragmentation, %d samples: mean share of reserved bytes without an array %s, worst external"
-                            + " fragmentation of workspace blocks %.2f",
-                    samples.size(), percent(Math.max(0, mean)), external);
+                            + " fragmentation of workspace blocks %.2f, worst internal %.3f",
+                    samples.size(), percent(Math.max(0, mean)), external, internal);
             line("");
         }
     }
 
     private void growth() {
-        Table table =
-                new Table("per step", "95 % interval", "first", "last", "layer", "phase", "category", "workspace");
+        Table table = new Table(
+                "per step", "95 % interval", "first", "last", "layer", "phase", "category", "workspace", "made by");
         analysis.growth().stream()
                 .filter(Growth::isSignificant)
                 .limit(TOP)
@@ -279,7 +289,8 @@ final class AnalysisText {
                         Names.layer(row.owner().layer()),
                         Names.of(row.owner().phase()),
                         Names.of(row.owner().category()),
-                        row.owner().workspace()));
+                        row.owner().workspace(),
+                        row.site()));
         String step = analysis.growth().isEmpty()
                 ? ""
                 : Names.of(analysis.growth().get(0).step());
@@ -294,17 +305,20 @@ final class AnalysisText {
     }
 
     private void suspects() {
-        Table table = new Table("bytes", "arrays", "oldest", "median age", "layer", "phase", "category");
+        Table table = new Table(
+                "bytes", "arrays", "with views", "oldest", "median age", "layer", "phase", "category", "made by");
         analysis.suspects().stream()
                 .limit(TOP)
                 .forEach((LeakSuspect row) -> table.row(
                         ByteSize.scaled(row.bytes()),
                         Long.toString(row.arrays()),
+                        ByteSize.scaled(row.viewedBytes()),
                         seconds(row.oldestNanos()),
                         seconds(row.medianNanos()),
                         Names.layer(row.owner().layer()),
                         Names.of(row.owner().phase()),
-                        Names.of(row.owner().category())));
+                        Names.of(row.owner().category()),
+                        row.site()));
         show(
                 table,
                 "Detached arrays outside networks, live at the end (whether Java code still reaches them is unknown)"
@@ -312,7 +326,8 @@ final class AnalysisText {
     }
 
     private void transfers() {
-        Table table = new Table("copies", "bytes", "waited", "bandwidth", "direction");
+        Table table =
+                new Table("copies", "bytes", "waited", "bandwidth", "overlapped", "into page-locked", "direction");
         analysis.transfers()
                 .forEach((TransferRow row) -> table.row(
                         String.format(Locale.ROOT, "%,d", row.copies()),
@@ -322,8 +337,12 @@ final class AnalysisText {
                                 ? ByteSize.scaled(
                                                 Math.round(row.bytesPerSecond().getAsDouble())) + "/s"
                                 : "unknown",
+                        percent(row.overlappedShare()),
+                        row.pinnedBytes().isPresent()
+                                ? ByteSize.scaled(row.pinnedBytes().getAsLong())
+                                : "unknown",
                         Names.of(row.direction())));
-        show(table, "Transfers (page-locked or not, and overlap with computing: unknown)");
+        show(table, "Transfers (overlapped: while another thread computed)");
         GcRow collections = analysis.collections();
         if (collections.collections() > 0) {
             line(

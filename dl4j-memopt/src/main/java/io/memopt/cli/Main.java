@@ -24,7 +24,7 @@ import picocli.CommandLine.TypeConversionException;
         name = "memopt",
         description = "Explains where the memory of a recorded Deeplearning4j run went.",
         mixinStandardHelpOptions = true,
-        version = "memopt 0.1.0-SNAPSHOT",
+        versionProvider = Version.class,
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {
             SummaryCommand.class,

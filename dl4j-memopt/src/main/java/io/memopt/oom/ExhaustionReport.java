@@ -101,11 +101,23 @@ public final class ExhaustionReport {
         return switch (kind) {
             case PHYSICAL_CAP ->
                 "close() arrays that are done with, use a smaller batch, lower -Xmx, or raise the cap:"
-                        + " -Dorg.bytedeco.javacpp.maxphysicalbytes=" + recommendedCap() + "m (0 switches it off).";
+                        + " -Dorg.bytedeco.javacpp.maxphysicalbytes=" + recommendedCap() + "m (0 switches it off)"
+                        + roomAt(recommendedCap() * MIB) + ".";
             case JAVACPP_CAP -> "raise -Dorg.bytedeco.javacpp.maxbytes; it does not bound ND4J's arrays.";
             case JAVA_HEAP -> "raise -Xmx, or keep less on the Java heap.";
             case NATIVE, NONE -> "close() arrays that are done with, or use a smaller batch.";
         };
+    }
+
+    /** What a cap leaves for arrays: all that JVM and libraries do not take now. */
+    private String roomAt(long capBytes) {
+        if (state.residentBytes().isEmpty()) {
+            return "";
+        }
+        long known = state.tensorBytes() + state.workspaceBytes();
+        long others = Math.max(0, state.residentBytes().getAsLong() - known);
+        return ", which has room for " + size.apply(Math.max(0, capBytes - others)) + " of arrays and workspaces, now "
+                + size.apply(known) + ", while the Java heap stays as small as it is";
     }
 
     /** Room for the largest heap, what is held off-heap, and a quarter more. */

@@ -44,6 +44,9 @@ public final class HtmlReport {
         "icicle.js",
         "tables.js",
         "workspaces.js",
+        "chart.js",
+        "fragmentation.js",
+        "transfers.js",
         "compare.js",
         "main.js"
     };

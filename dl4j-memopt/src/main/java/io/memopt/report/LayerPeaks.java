@@ -65,8 +65,24 @@ final class LayerPeaks {
         pair.all.now -= lifetime.bytes;
     }
 
+    /** The owner of an allocation became known: it is counted there and no longer where it was. */
+    void moved(Lifetime before, Lifetime after) {
+        Pair from = rowsOf(before.owner);
+        Pair to = rowsOf(after.owner);
+        move(from.phase, to.phase, before.bytes);
+        move(from.all, to.all, before.bytes);
+    }
+
+    private static void move(Row from, Row to, long bytes) {
+        from.allocated -= bytes;
+        from.allocations--;
+        to.allocated += bytes;
+        to.allocations++;
+    }
+
+    /** Layers that allocated something. */
     List<Row> rows() {
-        return List.copyOf(rows.values());
+        return rows.values().stream().filter(row -> row.allocations > 0).toList();
     }
 
     private Pair rowsOf(int id) {

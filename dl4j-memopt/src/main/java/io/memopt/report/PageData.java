@@ -15,8 +15,11 @@ import io.memopt.allocator.recording.LiveReplay;
 import io.memopt.allocator.recording.OwnerUsage;
 import io.memopt.allocator.recording.TraceReader;
 import io.memopt.allocator.recording.TraceSummary;
+import io.memopt.analysis.FragmentationSample;
 import io.memopt.analysis.Growth;
 import io.memopt.analysis.TraceAnalysis;
+import io.memopt.analysis.TransferBin;
+import io.memopt.analysis.TransferRow;
 import io.memopt.analysis.Waste;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -75,6 +78,10 @@ final class PageData {
                 "thread", reader.threadName(recorder.scan.busiestThread()).orElse(""));
         json.add("blocks", blockIndex());
         json.add("waste", waste());
+        json.addProperty("focus", analysis.focus().name());
+        json.add("fragmentation", fragmentation());
+        json.add("transfers", transfers());
+        json.add("transferBins", transferBins());
         json.add("findings", GSON.toJsonTree(new Findings(reader, summary, recorder, analysis).all()));
         return GSON.toJson(json);
     }
@@ -224,6 +231,61 @@ final class PageData {
         waste.addProperty("reserved", analysis.waste().reservedBytes());
         waste.add("parts", parts);
         return waste;
+    }
+
+    /**
+     * Time, reserved, in use, in blocks, free in blocks, largest hole, holes, rounding, holes by power of two; all of the
+     * analysis' focus space.
+     */
+    private JsonArray fragmentation() {
+        JsonArray rows = new JsonArray();
+        for (FragmentationSample sample : analysis.fragmentation()) {
+            rows.add(GSON.toJsonTree(List.of(
+                    sinceStart(sample.timeNanos()),
+                    sample.reservedBytes(),
+                    sample.inUseBytes(),
+                    sample.blockBytes(),
+                    sample.freeBytes(),
+                    sample.largestHoleBytes(),
+                    sample.holes(),
+                    sample.roundingBytes(),
+                    sample.holesByLog2())));
+        }
+        return rows;
+    }
+
+    /** Direction, copies, bytes, nanoseconds, overlapped bytes, bytes into page-locked memory (-1: unknown). */
+    private JsonArray transfers() {
+        JsonArray rows = new JsonArray();
+        for (TransferRow row : analysis.transfers()) {
+            rows.add(GSON.toJsonTree(List.of(
+                    row.direction().name(),
+                    row.copies(),
+                    row.bytes(),
+                    row.nanos(),
+                    row.overlappedBytes(),
+                    row.pinnedBytes().orElse(-1))));
+        }
+        return rows;
+    }
+
+    /** Direction, from, to, copies, bytes, nanoseconds. */
+    private JsonArray transferBins() {
+        JsonArray rows = new JsonArray();
+        for (TransferBin bin : analysis.transferBins()) {
+            rows.add(GSON.toJsonTree(List.of(
+                    bin.direction().name(),
+                    sinceStart(bin.fromNanos()),
+                    sinceStart(bin.toNanos()),
+                    bin.copies(),
+                    bin.bytes(),
+                    bin.nanos())));
+        }
+        return rows;
+    }
+
+    private long sinceStart(long timeNanos) {
+        return Math.max(0, timeNanos - analysis.facts().startNanos());
     }
 
     /** Times, then the live bytes of each row of usage at those times. */

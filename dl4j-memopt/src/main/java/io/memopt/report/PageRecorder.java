@@ -202,5 +202,12 @@ final class PageRecorder implements TraceVisitor {
                 layers.died(lifetime);
             }
         }
+
+        @Override
+        public void moved(Lifetime before, Lifetime after) {
+            if (!before.isBlock()) {
+                layers.moved(before, after);
+            }
+        }
     }
 }

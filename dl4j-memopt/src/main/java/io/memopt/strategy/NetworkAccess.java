@@ -14,7 +14,7 @@ import org.deeplearning4j.optimize.api.TrainingListener;
 import org.jspecify.annotations.Nullable;
 
 /** What MultiLayerNetwork and ComputationGraph have in common and no interface says. */
-final class NetworkAccess {
+public final class NetworkAccess {
     private static final ClassValue<Field> LISTENERS = new ClassValue<>() {
         @Override
         protected Field computeValue(Class<?> type) {
@@ -23,6 +23,20 @@ final class NetworkAccess {
     };
 
     private NetworkAccess() {}
+
+    /**
+     * Gives {@code model} a list of its own with the same listeners, so that listeners can be added and removed while one of
+     * them is being called: Deeplearning4j goes on through the old list.
+     *
+     * @throws IllegalStateException if the list cannot be replaced
+     */
+    public static void renewListeners(Model model) {
+        try {
+            LISTENERS.get(model.getClass()).set(model, new ArrayList<>(listeners(model)));
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException("listeners of " + model.getClass() + " cannot be replaced", e);
+        }
+    }
 
     static Collection<TrainingListener> listeners(Model model) {
         return model instanceof MultiLayerNetwork network

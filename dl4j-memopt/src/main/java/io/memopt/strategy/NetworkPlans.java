@@ -12,6 +12,8 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +24,7 @@ final class NetworkPlans {
     static final int MIN_BATCH = 2;
 
     private final List<Plans> all = new ArrayList<>();
+    private final Function<Model, Map<RegionKey, ArenaPlan>> memory;
 
     /** Plans of one network. */
     static final class Plans {
@@ -35,6 +38,14 @@ final class NetworkPlans {
 
         private Plans(Model model) {
             this.model = new WeakReference<>(model);
+        }
+
+        synchronized void remember(Map<RegionKey, ArenaPlan> plans) {
+            plans.forEach((key, plan) -> {
+                PlannedRegion region = new PlannedRegion(key);
+                region.remembered(plan);
+                regions.putIfAbsent(key, region);
+            });
         }
 
         synchronized PlannedRegion region(RegionKey key) {
@@ -69,6 +80,12 @@ final class NetworkPlans {
         }
     }
 
+    /** As {@code memory}, which is asked once for each network. */
+    NetworkPlans(Function<Model, Map<RegionKey, ArenaPlan>> memory) {
+        this.memory = memory;
+    }
+
+    /** The plans of {@code model}; of those remembered when it is new here. */
     synchronized Plans of(Model model) {
         for (Iterator<Plans> each = all.iterator(); each.hasNext(); ) {
             Plans plans = each.next();
@@ -80,8 +97,19 @@ final class NetworkPlans {
             }
         }
         Plans fresh = new Plans(model);
+        fresh.remember(memory.apply(model));
         all.add(fresh);
         return fresh;
+    }
+
+    /** Hands each network that still exists and its plans to {@code action}. */
+    synchronized void forEach(BiConsumer<Model, List<PlannedRegion>> action) {
+        for (Plans plans : all) {
+            Model model = plans.model.get();
+            if (model != null) {
+                action.accept(model, List.copyOf(plans.regions()));
+            }
+        }
     }
 
     /** All plans, of all networks that still exist. */

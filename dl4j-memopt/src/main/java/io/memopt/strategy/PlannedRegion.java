@@ -77,6 +77,12 @@ final class PlannedRegion {
         stage = Stage.TRUSTED;
     }
 
+    /** A plan that was proved in another run of the same network. */
+    void remembered(ArenaPlan newPlan) {
+        plan = newPlan;
+        stage = Stage.TRUSTED;
+    }
+
     boolean isDerived() {
         return derived;
     }

@@ -2,17 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy;
 
+import io.memopt.allocator.event.Owner;
+import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.RegionPolicy;
+import io.memopt.allocator.plan.PlanOptions;
 import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.PlanCursor;
 import io.memopt.listeners.training.ModelObserver;
 import io.memopt.listeners.training.TrainingTracker;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.dataset.api.MultiDataSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Has the workspaces of observed networks share one planned arena for each thread. The first forward and backward pass with new
@@ -26,21 +36,28 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     /** Of so many threads that have ended, the plans can still be asked for. */
     static final int MAX_ENDED_THREADS = 16;
 
+    private static final Logger log = LoggerFactory.getLogger(PlannedReuse.class);
+
     private final TrainingTracker tracker;
+    private final @Nullable Path file;
+    private final PlanProfile profile;
     private final List<ThreadPlans> all = new ArrayList<>();
     private final ThreadLocal<ThreadPlans> threads = ThreadLocal.withInitial(this::add);
 
-    private PlannedReuse(TrainingTracker tracker) {
+    private PlannedReuse(TrainingTracker tracker, @Nullable Path file) {
         this.tracker = tracker;
+        this.file = file;
+        this.profile = file == null ? PlanProfile.empty() : read(file);
     }
 
     /**
      * Begins for all networks that {@code tracker} observes.
      *
+     * @param file remembers plans across runs; read now if it exists, written by {@link #close}; null for none
      * @throws io.memopt.allocator.nd4j.HookException if workspaces cannot be served
      */
-    public static PlannedReuse begin(TrainingTracker tracker) {
-        PlannedReuse reuse = new PlannedReuse(tracker);
+    public static PlannedReuse begin(TrainingTracker tracker, @Nullable Path file) {
+        PlannedReuse reuse = new PlannedReuse(tracker, file);
         MemoryHooks.reuse(reuse);
         tracker.addModelObserver(reuse);
         return reuse;
@@ -51,15 +68,55 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     public void close() {
         tracker.removeModelObserver(this);
         MemoryHooks.stopReuse();
+        save();
+    }
+
+    private void save() {
+        if (file == null) {
+            return;
+        }
+        try {
+            threadPlans()
+                    .forEach(plans -> plans.networks()
+                            .forEach((model, regions) -> profile.put(NetworkIdentity.of(model), regions)));
+            profile.write(file);
+        } catch (IOException | RuntimeException e) {
+            log.warn("Plans could not be kept in {}: {}", file, e.toString());
+        }
+    }
+
+    private static PlanProfile read(Path file) {
+        if (!Files.exists(file)) {
+            return PlanProfile.empty();
+        }
+        try {
+            return PlanProfile.read(file);
+        } catch (IOException e) {
+            log.warn("{}. Plans are made anew.", e.getMessage());
+            return PlanProfile.empty();
+        }
+    }
+
+    private List<ThreadPlans> threadPlans() {
+        synchronized (all) {
+            return List.copyOf(all);
+        }
+    }
+
+    /**
+     * Computes gradients of a few examples on the calling thread, which is to train {@code model}, so that plans for all batch
+     * sizes follow. Parameters, updater state, random generator and gradients are afterwards what they were.
+     *
+     * @param sample minibatch of at least three examples, as training will have it
+     * @throws IllegalArgumentException if there are fewer, or the network is trained by truncated backpropagation through time
+     */
+    public void rehearse(Model model, MultiDataSet sample) {
+        Rehearsal.of(model, sample, this);
     }
 
     /** What has been planned so far, on all threads. */
     public List<PlanRow> plans() {
-        List<ThreadPlans> copy;
-        synchronized (all) {
-            copy = List.copyOf(all);
-        }
-        return copy.stream()
+        return threadPlans().stream()
                 .flatMap(plans -> plans.networks().regions().stream())
                 .map(PlanRow::of)
                 .toList();
@@ -67,8 +124,10 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
 
     @Override
     public @Nullable ArenaPlan planFor(String outermost, String workspace, long roundedBytes) {
-        int owner = ThreadContext.current().owner(tracker.recording().ledger().owners());
-        return threads.get().planFor(tracker.currentModel(), outermost, owner, workspace, roundedBytes);
+        OwnerTable owners = tracker.recording().ledger().owners();
+        Owner owner = owners.ownerOf(ThreadContext.current().owner(owners));
+        String asker = owner.phase() + ":" + owner.layer();
+        return threads.get().planFor(tracker.currentModel(), outermost, asker, workspace, roundedBytes);
     }
 
     @Override
@@ -92,7 +151,10 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     }
 
     private ThreadPlans add() {
-        ThreadPlans plans = new ThreadPlans();
+        NetworkPlans networks = new NetworkPlans(model -> file == null
+                ? Map.of()
+                : profile.plans(NetworkIdentity.of(model), PlanOptions.within(ThreadPlans.PLANNING)));
+        ThreadPlans plans = new ThreadPlans(networks);
         synchronized (all) {
             all.add(plans);
             List<ThreadPlans> ended = all.stream().filter(ThreadPlans::ended).toList();

@@ -8,7 +8,7 @@ import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.plan.PlanOptions;
 import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.PlanCursor;
-import io.memopt.allocator.use.ArrayLifetime;
+import io.memopt.allocator.reuse.PlannedArray;
 import io.memopt.allocator.use.UseBook;
 import io.memopt.allocator.use.UseWindow;
 import java.lang.ref.WeakReference;
@@ -37,9 +37,9 @@ import org.slf4j.LoggerFactory;
 final class ThreadPlans {
     private static final Logger log = LoggerFactory.getLogger(ThreadPlans.class);
     private static final String PASS = "WS_ALL_LAYERS_ACT";
-    private static final Duration PLANNING = Duration.ofMillis(200);
+    static final Duration PLANNING = Duration.ofMillis(200);
 
-    private final NetworkPlans networks = new NetworkPlans();
+    private final NetworkPlans networks;
     private final WeakReference<Thread> thread = new WeakReference<>(Thread.currentThread());
     private @Nullable PlannedRegion current;
     private @Nullable PassState before;
@@ -50,6 +50,11 @@ final class ThreadPlans {
 
     private @Nullable ArenaPlan trial;
     private @Nullable PlanCursor tried;
+
+    /** Begins with what {@code networks} remembers. */
+    ThreadPlans(NetworkPlans networks) {
+        this.networks = networks;
+    }
 
     /** Whether the thread that made this is no more. */
     boolean ended() {
@@ -64,10 +69,10 @@ final class ThreadPlans {
     /**
      * The first array of a pass of {@code model} is asked for.
      *
-     * @param owner number of who asks: the layer of a pass that keeps no activations
+     * @param asker phase and layer: a pass that keeps no activations is one for each layer
      */
     @Nullable
-    ArenaPlan planFor(@Nullable Model model, String outermost, int owner, String workspace, long roundedBytes) {
+    ArenaPlan planFor(@Nullable Model model, String outermost, String asker, String workspace, long roundedBytes) {
         if (trial != null) {
             return trial;
         }
@@ -81,7 +86,7 @@ final class ThreadPlans {
         }
         String call = ModelCall.current();
         boolean training = outermost.equals(PASS) && call.equals(ModelCall.GRADIENTS);
-        String pass = training ? outermost : outermost + "#" + owner + " in " + call;
+        String pass = training ? outermost : outermost + "@" + asker + " in " + call;
         NetworkPlans.Plans plans = networks.of(model);
         PlannedRegion region = plans.region(
                 training
@@ -155,16 +160,15 @@ final class ThreadPlans {
     private void plan(UseWindow recorded, PlannedRegion region) {
         window = null;
         try {
-            List<ArrayLifetime> arrays = recorded.close().stream()
-                    .filter(array -> WorkspaceReuse.serves(array.workspace()))
-                    .filter(array -> !strangers.contains(array.sequence()))
-                    .toList();
             boolean training = region.key().pass().equals(PASS);
             boolean keep = region.key().keepActivations();
-            region.planned(ArenaPlan.of(
-                    arrays,
-                    array -> !training || (keep && array.workspace().equals(PASS)),
-                    PlanOptions.within(PLANNING)));
+            List<PlannedArray> arrays = recorded.close().stream()
+                    .filter(array -> WorkspaceReuse.serves(array.workspace()))
+                    .filter(array -> !strangers.contains(array.sequence()))
+                    .map(array -> PlannedArray.of(
+                            array, !training || (keep && array.workspace().equals(PASS))))
+                    .toList();
+            region.planned(ArenaPlan.of(arrays, PlanOptions.within(PLANNING)));
             if (!training) {
                 // All arrays live to the end of their scopes, as ND4J has them live: there is nothing to prove.
                 region.trust();

@@ -53,6 +53,8 @@ async function start() {
   window.memoptReport.ready = true;
   // Not needed for the first picture.
   await new Workspaces(view, byId('workspaces-table'), byId('workspaces-charts')).draw();
+  new Fragmentation(view, { note: byId('fragmentation-note'), charts: byId('fragmentation-charts'), title: byId('holes-title'), holes: byId('holes') }).draw();
+  new Transfers(view, { note: byId('transfers-note'), table: byId('transfers-table'), charts: byId('transfers-charts') }).draw();
   await moment.load();
   await new Compare(view, { first: byId('first'), second: byId('second'), note: byId('compare-note'), result: byId('compare-result') }).draw();
   window.memoptReport.complete = true;

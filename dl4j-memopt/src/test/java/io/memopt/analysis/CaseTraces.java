@@ -136,8 +136,12 @@ final class CaseTraces {
         });
     }
 
-    /** P5: each thread of a pool has workspaces of its own though only one works at a time. */
-    static Path servingThreads(Path file, int threads) throws Exception {
+    /**
+     * P5: each thread of a pool has workspaces of its own though only one works at a time.
+     *
+     * @param destroy whether each thread destroys them when it is done
+     */
+    static Path servingThreads(Path file, int threads, boolean destroy) throws Exception {
         MultiLayerNetwork network = cnn(48, 5);
         INDArray input = Nd4j.rand(8, 3, 48, 48);
         Object lock = new Object();
@@ -149,9 +153,12 @@ final class CaseTraces {
                 done.add(pool.submit(() -> {
                     started.countDown();
                     started.await();
-                    for (int call = 0; call < 3; call++) {
-                        synchronized (lock) {
+                    synchronized (lock) {
+                        for (int call = 0; call < 3; call++) {
                             network.output(input);
+                        }
+                        if (destroy) {
+                            Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
                         }
                     }
                     return null;

@@ -7,9 +7,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import io.memopt.allocator.event.AllocationKind;
+import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.event.OwnerTable;
+import io.memopt.allocator.event.WorkspaceTable;
+import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.recording.ProcessMemory;
+import io.memopt.allocator.recording.ThreadContext;
+import io.memopt.allocator.recording.TraceOptions;
 import io.memopt.allocator.recording.TraceReader;
+import io.memopt.allocator.recording.TraceWriter;
+import io.memopt.allocator.recording.WorkspaceAccount;
+import io.memopt.allocator.use.UseBook;
 import io.memopt.analysis.Measure;
 import io.memopt.analysis.Peak;
 import io.memopt.analysis.TraceAnalysis;
@@ -26,6 +37,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.BeforeEach;
@@ -56,6 +69,16 @@ class CliTest {
     }
 
     @Test
+    void version_isTheOneOfTheBuild() throws IOException {
+        Matcher pom = Pattern.compile("<version>([^<]+)</version>").matcher(Files.readString(Path.of("pom.xml")));
+        assertThat(pom.find()).isTrue();
+
+        assertThat(run("--version")).isZero();
+
+        assertThat(out.toString().strip()).isEqualTo("memopt " + pom.group(1));
+    }
+
+    @Test
     void summary_asJson_hasTheFiguresOfTheAnalysis() throws IOException {
         assertThat(run("summary", trace.toString(), "--json")).isZero();
 
@@ -76,6 +99,57 @@ class CliTest {
                 .contains(
                         "reserved peak, host", "WS_LAYER_WORKING_MEM", "Iterations", "unknown: the trace has no events")
                 .doesNotContain("null", "Optional");
+    }
+
+    @Test
+    void summary_ofTraceWithUses_saysWhatArraysNeed() throws IOException {
+        writeUses();
+
+        assertThat(run("summary", trace.toString())).isZero();
+        assertThat(out.toString())
+                .contains("What workspace arrays need from birth to last use, at least")
+                .containsPattern("main +4\\.0 KiB +3\\.0 KiB +2\\.0 KiB +2\\.00")
+                .containsPattern("  WS +4\\.0 KiB +3\\.0 KiB +2\\.0 KiB")
+                .contains("1 arrays were never seen in use, the use of 0 was not recorded")
+                .containsPattern("dead in scope +1\\.0 KiB")
+                .containsPattern("resident +[0-9.]+ [KMG]iB .* at most")
+                .doesNotContain("null", "Optional");
+
+        out.getBuffer().setLength(0);
+        assertThat(run("summary", trace.toString(), "--json")).isZero();
+        JsonObject row = JsonParser.parseString(out.toString())
+                .getAsJsonObject()
+                .getAsJsonArray("liveness")
+                .get(0)
+                .getAsJsonObject();
+        assertThat(row.get("lowerBoundBytes").getAsLong()).isEqualTo(2048);
+        assertThat(row.get("blockBytes").getAsLong()).isEqualTo(4096);
+    }
+
+    /** A block of 4 KiB with three arrays of 1 KiB; the first is dead when the third is born, which is never used. */
+    private void writeUses() throws IOException {
+        MemoryLedger ledger = new MemoryLedger(new OwnerTable(), new WorkspaceTable(), owner -> Category.OTHER);
+        UseBook book = new UseBook(ledger);
+        try (TraceWriter writer = new TraceWriter(trace, ledger, TraceOptions.DEFAULTS)) {
+            ledger.addSink(writer);
+            WorkspaceAccount workspace = ledger.openAccount("WS", Thread.currentThread(), false);
+            ledger.scopeEntered(workspace, MemorySpace.HOST);
+            ThreadContext.current().beginIntent(AllocationKind.WORKSPACE_BLOCK, workspace);
+            ledger.allocated(MemorySpace.HOST, 1 << 20, 1 << 20, 4096, 4096);
+            ThreadContext.current().endIntent();
+            for (int i = 0; i < 3; i++) {
+                long address = (1 << 20) + 1024L * i;
+                ledger.arrayAllocated(workspace, MemorySpace.HOST, address, 1024, 1024);
+                book.arrayBorn(workspace, false, MemorySpace.HOST, address, 1024, 1024);
+                book.bufferCreated(i, address);
+                book.used(i == 2 ? 1 : i);
+            }
+            ledger.allocated(MemorySpace.HOST, 1 << 22, 1 << 22, 64, 64); // the reserved peak
+            book.used(1);
+            ledger.processSampled(ProcessMemory.now());
+            book.arraysReleased(workspace);
+            ledger.arraysReleased(workspace, MemorySpace.HOST);
+        }
     }
 
     @Test

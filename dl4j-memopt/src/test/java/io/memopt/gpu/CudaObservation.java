@@ -4,6 +4,7 @@ package io.memopt.gpu;
 
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
+import io.memopt.StepCost;
 import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.TransferDirection;
@@ -20,7 +21,6 @@ import java.util.Locale;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.nativeblas.NativeOpsHolder;
 
@@ -31,9 +31,6 @@ import org.nd4j.nativeblas.NativeOpsHolder;
  */
 public final class CudaObservation {
     private static final int ITERATIONS = 15;
-    private static final int ROUNDS = 25;
-    private static final int WARM = 20;
-    private static final int TIMED = 40;
     private static final double MIB = 1 << 20;
 
     private CudaObservation() {}
@@ -47,9 +44,7 @@ public final class CudaObservation {
             equality(family, 32);
         }
         observe(folder);
-        cost(Networks.LENET, 64);
-        cost(Networks.RESIDUAL_GRAPH, 32);
-        cost(Networks.LENET, 1024);
+        StepCost.main(new String[] {"25", "LENET,64", "RESIDUAL_GRAPH,32", "LENET,1024"});
     }
 
     private static void equality(Networks family, int batch) {
@@ -123,71 +118,6 @@ public final class CudaObservation {
         }
     }
 
-    private enum Variant {
-        PLAIN,
-        PLAIN_AGAIN,
-        HOOKS_ONLY,
-        ATTACHED_NO_HISTORY,
-        ATTACHED
-    }
-
-    private static void cost(Networks family, int batch) {
-        Model model = family.create(WorkspaceMode.ENABLED);
-        DataSet data = family.data(batch, 1);
-        Variant[] variants = Variant.values();
-        double[][] millis = new double[variants.length][ROUNDS];
-        for (Variant variant : variants) {
-            block(model, data, variant);
-        }
-        for (int round = 0; round < ROUNDS; round++) {
-            for (int i = 0; i < variants.length; i++) {
-                int variant = (round + i) % variants.length;
-                millis[variant][round] = block(model, data, variants[variant]);
-            }
-        }
-        print("%s b%d: plain %.3f ms wall a step, %d rounds", family, batch, quantile(millis[0], 0.5), ROUNDS);
-        for (int variant = 1; variant < variants.length; variant++) {
-            double[] deltas = new double[ROUNDS];
-            for (int round = 0; round < ROUNDS; round++) {
-                deltas[round] = millis[variant][round] - millis[0][round];
-            }
-            print(
-                    "   %-20s %+.3f ms (%+.2f %%), quartiles %+.3f .. %+.3f",
-                    variants[variant],
-                    quantile(deltas, 0.5),
-                    100 * quantile(deltas, 0.5) / quantile(millis[0], 0.5),
-                    quantile(deltas, 0.25),
-                    quantile(deltas, 0.75));
-        }
-    }
-
-    /** Median wall milliseconds of a step after workspaces have settled. */
-    private static double block(Model model, DataSet data, Variant variant) {
-        MemoryHooks.uninstall();
-        MemOpt memopt = null;
-        if (variant == Variant.HOOKS_ONLY) {
-            MemoryHooks.install();
-        } else if (variant == Variant.ATTACHED) {
-            memopt = MemOpt.attach(model);
-        } else if (variant == Variant.ATTACHED_NO_HISTORY) {
-            memopt = MemOpt.attach(model, MemOptConfig.builder().history(0).build());
-        }
-        double[] times = new double[TIMED];
-        for (int i = -WARM; i < TIMED; i++) {
-            long start = System.nanoTime();
-            Networks.fit(model, data);
-            Nd4j.getExecutioner().commit();
-            if (i >= 0) {
-                times[i] = (System.nanoTime() - start) / 1e6;
-            }
-        }
-        if (memopt != null) {
-            memopt.close();
-        }
-        System.gc();
-        return quantile(times, 0.5);
-    }
-
     private static long freeBytes() {
         Nd4j.getExecutioner().commit();
         return NativeOpsHolder.getInstance().getDeviceNativeOps().getDeviceFreeMemory(0);
@@ -200,12 +130,6 @@ public final class CudaObservation {
             bits[i] = Float.floatToRawIntBits(values[i]);
         }
         return bits;
-    }
-
-    private static double quantile(double[] values, double share) {
-        double[] sorted = values.clone();
-        Arrays.sort(sorted);
-        return sorted[(int) Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
     }
 
     private static void print(String format, Object... values) {

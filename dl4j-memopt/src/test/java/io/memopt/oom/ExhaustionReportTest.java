@@ -66,7 +66,7 @@ class ExhaustionReportTest {
                           650 B in 15 detached arrays, made by Loader.read:42
                           200 B in workspace WS
                         The request that failed, LongPointer(1), is not the cause: it was only the next one.
-                        What to do: close() arrays that are done with, use a smaller batch, lower -Xmx, or raise the cap: -Dorg.bytedeco.javacpp.maxphysicalbytes=1m (0 switches it off).""");
+                        What to do: close() arrays that are done with, use a smaller batch, lower -Xmx, or raise the cap: -Dorg.bytedeco.javacpp.maxphysicalbytes=1m (0 switches it off), which has room for 1048476 B of arrays and workspaces, now 900 B, while the Java heap stays as small as it is.""");
     }
 
     @Test

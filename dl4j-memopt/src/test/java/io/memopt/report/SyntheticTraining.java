@@ -10,6 +10,7 @@ import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.event.TransferDirection;
 import io.memopt.allocator.event.WorkspaceTable;
 import io.memopt.allocator.recording.TraceOptions;
 import io.memopt.allocator.recording.TraceWriter;
@@ -24,7 +25,7 @@ import java.util.Random;
  * once, spills in the first iterations, inputs from a prefetcher, evaluation after each epoch, and results of
  * inference that nobody closes. Seeded; times are made up but realistic.
  */
-final class SyntheticTraining {
+public final class SyntheticTraining {
     private static final MemorySpace HOST = MemorySpace.HOST;
     private static final int LAYERS = 48;
     private static final int ITERATIONS_PER_EPOCH = 400;
@@ -53,7 +54,7 @@ final class SyntheticTraining {
     }
 
     /** Writes at least {@code events} events to {@code file}. */
-    static void write(Path file, long events) throws IOException {
+    public static void write(Path file, long events) throws IOException {
         write(file, events, "layer");
     }
 
@@ -94,6 +95,7 @@ final class SyntheticTraining {
                 activationBlock = block(activations, "WS_ALL_LAYERS_ACT", LAYERS * (5L << 20));
                 workingBlock = block(working, "WS_LAYER_WORKING_MEM", 48L << 20);
             }
+            copy(TransferDirection.HOST_TO_DEVICE, 0, input, 40_000 + random.nextInt(20_000));
             scope(prefetch, "ADSI_ITER", iteration);
             array(owner("", Phase.NONE, Category.INPUT, "ADSI_ITER"), prefetch, ring + iteration % 4 * input, input);
             iteration(iteration, first, activations, working, activationBlock, workingBlock);
@@ -166,6 +168,7 @@ final class SyntheticTraining {
 
     /** Results that only the garbage collector will free, and it is late. */
     private void evaluate() {
+        copy(TransferDirection.DEVICE_TO_HOST, HEAP, 32L * 1000 * 4, 90_000);
         context(owner(name(LAYERS - 1), Phase.EVALUATION, Category.OTHER, ""));
         for (int i = 0; i < 50; i++) {
             int owner = owner(name(LAYERS - 1), Phase.EVALUATION, Category.ACTIVATIONS, "");
@@ -218,6 +221,10 @@ final class SyntheticTraining {
                 0,
                 0,
                 generation);
+    }
+
+    private void copy(TransferDirection direction, long address, long bytes, long nanos) {
+        step(EventCode.transfer(direction), 0, 0, address, bytes, nanos);
     }
 
     private void release(int workspace, String name, long bytes) {

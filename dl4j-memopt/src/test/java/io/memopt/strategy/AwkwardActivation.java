@@ -10,6 +10,7 @@ import org.nd4j.linalg.activations.BaseActivationFunction;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Activation functions that do what no plan can foresee. Each is the identity but for that. */
+@SuppressWarnings("serial")
 abstract class AwkwardActivation extends BaseActivationFunction {
 
     @Override

@@ -158,7 +158,8 @@ class PlannedFailureTest {
 
         planned.assertSameAs(plain);
         assertThat(listener.arenaAmidPass).isPositive();
-        assertThat(listener.ledger.accounts()).noneMatch(account -> account.name().equals("MEMOPT_ARENA"));
+        assertThat(listener.ledger.accounts())
+                .noneMatch(account -> account.name().equals("MEMOPT_ARENA"));
     }
 
     private static final class ClosingListener extends BaseTrainingListener {

@@ -3,11 +3,15 @@
 package io.memopt.strategy;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
 import io.memopt.allocator.nd4j.ArrayBits;
 import io.memopt.testing.Networks;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntUnaryOperator;
@@ -16,6 +20,8 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -54,6 +60,65 @@ class PlannedReuseTest {
                 .isNotEmpty()
                 .allSatisfy(plan -> assertThat(plan.derived()).isTrue())
                 .allSatisfy(plan -> assertThat(plan.missed()).isZero());
+    }
+
+    @ParameterizedTest
+    @EnumSource(Networks.class)
+    void rehearsed_firstMinibatchRunsInTheArena(Networks family) {
+        Run plain = run(family, false, i -> 12);
+        Nd4j.getRandom().setSeed(7);
+        Model model = family.create(WorkspaceMode.ENABLED);
+        try (MemOpt memopt = MemOpt.attach(model, PLANNED)) {
+            memopt.rehearse(family.data(3, 0));
+            Networks.fit(model, family.data(12, 0));
+            assertThat(model.score()).isEqualTo(plain.scores.get(0));
+            assertThat(memopt.plans())
+                    .filteredOn(plan -> plan.pass().startsWith("WS_ALL_LAYERS_ACT batch 12"))
+                    .hasSize(1)
+                    .allSatisfy(plan -> assertThat(plan.derived()).isTrue())
+                    .allSatisfy(plan -> assertThat(plan.served()).isOne());
+        }
+    }
+
+    @Test
+    void profile_nextRunIsPlannedFromTheFirstMinibatch(@TempDir Path folder) {
+        MemOptConfig kept = MemOptConfig.builder()
+                .reuse(Reuse.PLANNED)
+                .planProfile(folder.resolve("plans.json"))
+                .build();
+        double first = firstScore(kept, 0);
+        assertThat(firstScore(kept, 1)).isEqualTo(first);
+    }
+
+    private static double firstScore(MemOptConfig config, int served) {
+        Nd4j.getRandom().setSeed(7);
+        Model model = Networks.VGG.create(WorkspaceMode.ENABLED);
+        try (MemOpt memopt = MemOpt.attach(model, config)) {
+            Networks.fit(model, Networks.VGG.data(8, 0));
+            assertThat(memopt.plans()).singleElement().satisfies(plan -> {
+                assertThat(plan.state()).isEqualTo("TRUSTED");
+                assertThat(plan.served()).isEqualTo(served);
+            });
+            return model.score();
+        }
+    }
+
+    @Test
+    void profile_corrupt_isTold_andTrainingGoesOn(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("plans.json"), "{\"format\": \"other\"}");
+        MemOptConfig kept =
+                MemOptConfig.builder().reuse(Reuse.PLANNED).planProfile(file).build();
+        firstScore(kept, 0);
+        firstScore(kept, 1);
+    }
+
+    @Test
+    void profileWithoutReuse_isRefused() {
+        assertThatThrownBy(() -> MemOptConfig.builder()
+                        .planProfile(Path.of("plans.json"))
+                        .build())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("planProfile=plans.json but reuse=OFF");
     }
 
     private record Run(INDArray params, List<Double> scores, List<PlanRow> plans) {}

@@ -39,7 +39,8 @@ final class ObservedRun implements AutoCloseable {
         this.options = options;
         this.out = options.writer();
         Files.createDirectories(options.out());
-        MemOptConfig.Builder config = MemOptConfig.builder();
+        MemOptConfig.Builder config =
+                MemOptConfig.builder().recordUses(options.uses()).scopeCheck(options.scopeCheck());
         if (options.trace()) {
             config = config.trace(options.out().resolve("trace.memopt"));
         }
@@ -75,6 +76,11 @@ final class ObservedRun implements AutoCloseable {
         }
         out.println();
         out.println(summary);
+        if (options.scopeCheck()) {
+            out.printf(
+                    "Places that use arrays after their scope: %d%n",
+                    memopt.scopeFindings().size());
+        }
         out.printf("Written to %s: %s%n", options.out(), String.join(", ", files));
         if (metrics != null && options.keepAliveSeconds() > 0) {
             out.printf("Metrics stay at %s for %d s%n", metrics.uri(), options.keepAliveSeconds());

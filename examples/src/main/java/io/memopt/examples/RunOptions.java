@@ -56,6 +56,14 @@ final class RunOptions {
             description = "Record every allocation in trace.memopt (on unless --no-trace).")
     private boolean trace;
 
+    @Option(names = "--uses", description = "Record in the trace when each array was last used.")
+    private boolean uses;
+
+    @Option(
+            names = "--scope-check",
+            description = "Look for arrays that are used after their workspace moved on; slower.")
+    private boolean scopeCheck;
+
     @Option(
             names = {"-h", "--help"},
             usageHelp = true,
@@ -148,6 +156,14 @@ final class RunOptions {
 
     boolean trace() {
         return trace;
+    }
+
+    boolean uses() {
+        return uses;
+    }
+
+    boolean scopeCheck() {
+        return scopeCheck;
     }
 
     /** Where an example prints. */

@@ -92,6 +92,17 @@ class ExamplesTest {
         assertThat(directory.resolve("trace.memopt")).isNotEmptyFile();
     }
 
+    @Test
+    void everyExample_withScopeCheck_usesNoArrayAfterItsScope() {
+        run(new ImageClassification(), "--batch=8", "--iterations=3", "--port=0", "--scope-check");
+        run(new ResidualGraph(), "--batch=8", "--iterations=3", "--port=0", "--scope-check");
+        run(new TextGeneration(), "--batch=8", "--iterations=3", "--port=0", "--scope-check");
+
+        assertThat(out.toString().lines().filter(line -> line.startsWith("Places that use arrays after their scope: ")))
+                .hasSize(3)
+                .allMatch(line -> line.endsWith(": 0"));
+    }
+
     private void run(Callable<Integer> example, String... args) {
         int exit = RunOptions.commandLine(example)
                 .setOut(new PrintWriter(out, true))

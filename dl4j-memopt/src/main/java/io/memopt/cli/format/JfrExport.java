@@ -114,13 +114,13 @@ final class JfrExport {
         event.category = owner.category().name();
         event.workspace = owner.workspace();
         switch (kind) {
-            case ALLOCATE, FREE, RECLASSIFY, LAST_USE -> {
+            case ALLOCATE, FREE, RECLASSIFY, LAST_USE, ORIGIN -> {
                 event.allocation = EventCode.allocation(code).name();
                 event.space = EventCode.space(code).name();
             }
             case ALLOCATION_FAILURE -> event.space = EventCode.space(code).name();
             case TRANSFER -> event.allocation = EventCode.direction(code).name();
-            case SCOPE_ENTER, SCOPE_RELEASE, CONTEXT, ITERATION, GARBAGE_COLLECTION -> {}
+            case SCOPE_ENTER, SCOPE_RELEASE, CONTEXT, ITERATION, GARBAGE_COLLECTION, PROCESS -> {}
         }
     }
 }

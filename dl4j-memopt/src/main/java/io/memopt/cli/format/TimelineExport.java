@@ -76,7 +76,7 @@ final class TimelineExport extends Walk {
                             at(time));
                 case ALLOCATION_FAILURE ->
                     timeline.instant(track(thread), "refused " + ByteSize.scaled(bytes), at(time));
-                case SCOPE_ENTER, LAST_USE -> {}
+                case SCOPE_ENTER, LAST_USE, ORIGIN, PROCESS -> {}
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);

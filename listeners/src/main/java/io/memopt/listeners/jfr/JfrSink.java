@@ -36,7 +36,7 @@ public final class JfrSink implements EventSink {
             case SCOPE_RELEASE -> scopeReleased(owner, bytes, extra);
             case ITERATION -> iterated(owner, bytes, extra);
             case ALLOCATION_FAILURE -> failed(code, owner, bytes);
-            case CONTEXT, RECLASSIFY, GARBAGE_COLLECTION, LAST_USE -> {}
+            case CONTEXT, RECLASSIFY, GARBAGE_COLLECTION, LAST_USE, ORIGIN, PROCESS -> {}
         }
     }
 

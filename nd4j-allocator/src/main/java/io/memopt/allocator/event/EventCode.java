@@ -18,7 +18,7 @@ public final class EventCode {
         return kind.ordinal();
     }
 
-    /** For {@link EventKind#ALLOCATE}, {@link EventKind#FREE}, {@link EventKind#RECLASSIFY}, {@link EventKind#LAST_USE}. */
+    /** For {@link EventKind#ALLOCATE}, {@link EventKind#FREE}, {@link EventKind#RECLASSIFY}, {@link EventKind#LAST_USE}, {@link EventKind#ORIGIN}. */
     public static int of(EventKind kind, AllocationKind allocation, MemorySpace space) {
         return kind.ordinal() | allocation.ordinal() << 8 | space.ordinal() << 12;
     }

@@ -14,5 +14,7 @@ public enum EventKind {
     RECLASSIFY,
     ALLOCATION_FAILURE,
     GARBAGE_COLLECTION,
-    LAST_USE
+    LAST_USE,
+    ORIGIN,
+    PROCESS
 }

@@ -184,10 +184,48 @@ public sealed interface MemoryEvent {
     }
 
     /**
+     * Where the live detached array at {@code address} was made; told after its {@link Allocate} when it is large, and again
+     * at the end of the recording when it has views.
+     *
+     * @param views views that Java code held then
+     * @param site number in the {@link SiteTable} of the recording, 0 when unknown
+     */
+    record Origin(
+            long timeNanos,
+            long thread,
+            int owner,
+            AllocationKind allocation,
+            MemorySpace space,
+            long address,
+            long views,
+            int site)
+            implements MemoryEvent {
+        @Override
+        public EventKind kind() {
+            return EventKind.ORIGIN;
+        }
+    }
+
+    /**
+     * A look at the process, about one each second while a trace is written.
+     *
+     * @param residentBytes physical memory that it occupied
+     * @param javaBytes part of it that the Java heap, metaspace, code cache and direct buffers explain
+     */
+    record ProcessSample(long timeNanos, long thread, int owner, long residentBytes, long javaBytes)
+            implements MemoryEvent {
+        @Override
+        public EventKind kind() {
+            return EventKind.PROCESS;
+        }
+    }
+
+    /**
      * The readable form of the primitives that an {@link EventSink} receives. The mapping of {@code bytes} and
      * {@code extra}: Allocate (requested, rounded); Free (rounded, age); Transfer (bytes, duration); ScopeEnter
      * (reserved, generation); ScopeRelease (arrays, reserved); Iteration (iteration, epoch); Reclassify (rounded,
-     * previous owner); AllocationFailure (requested, -); GarbageCollection (duration, 1 when forced); LastUse (idle, span).
+     * previous owner); AllocationFailure (requested, -); GarbageCollection (duration, 1 when forced); LastUse (idle, span);
+     * Origin (views, site); ProcessSample (resident, Java).
      *
      * @throws IllegalArgumentException if {@code code} is not valid
      */
@@ -237,6 +275,17 @@ public sealed interface MemoryEvent {
             case ALLOCATION_FAILURE ->
                 new AllocationFailure(timeNanos, thread, owner, workspace, EventCode.space(code), bytes);
             case GARBAGE_COLLECTION -> new GarbageCollection(timeNanos, thread, owner, extra != 0, bytes);
+            case ORIGIN ->
+                new Origin(
+                        timeNanos,
+                        thread,
+                        owner,
+                        EventCode.allocation(code),
+                        EventCode.space(code),
+                        address,
+                        bytes,
+                        (int) extra);
+            case PROCESS -> new ProcessSample(timeNanos, thread, owner, bytes, extra);
             case LAST_USE ->
                 new LastUse(
                         timeNanos,

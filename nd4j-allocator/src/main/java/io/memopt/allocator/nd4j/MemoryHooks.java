@@ -167,7 +167,7 @@ public final class MemoryHooks {
                     + " is not ND4J's own. Remove the system property 'workspacemanager'.");
         }
         stopReuse();
-        WorkspaceReuse reuse = new WorkspaceReuse(recording().ledger(), policy);
+        WorkspaceReuse reuse = new WorkspaceReuse(recording(), policy);
         recording().reuse(reuse);
         return reuse;
     }

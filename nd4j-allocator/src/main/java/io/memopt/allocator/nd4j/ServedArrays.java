@@ -45,6 +45,10 @@ final class ServedArrays {
         return Objects.requireNonNull(accounts[index]).cycle() != cycles[index];
     }
 
+    long address(int index) {
+        return addresses[index];
+    }
+
     void end(MemoryLedger ledger, MemorySpace space, int index) {
         ledger.arrayReleased(
                 Objects.requireNonNull(accounts[index]),

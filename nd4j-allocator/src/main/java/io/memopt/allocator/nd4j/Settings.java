@@ -11,19 +11,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The system properties that switch observation off for a whole JVM, without a change of code. Both are {@code true} or
- * {@code false}, by default {@code true}; anything else is warned of and taken as the default.
+ * The system properties, for a whole JVM and without a change of code. Each is {@code true} or {@code false}; anything else
+ * is warned of and taken as the default.
  */
 public final class Settings {
-    /** Off: nothing is installed at all, neither at ND4J's start nor by an attach or a listener. */
+    /** On by default. Off: nothing is installed at all, neither at ND4J's start nor by an attach or a listener. */
     public static final String ENABLED = "memopt.enabled";
 
-    /** Off: recording begins with the first attach, not with ND4J's start. */
+    /** On by default. Off: recording begins with the first attach, not with ND4J's start. */
     public static final String EARLY = "memopt.early";
+
+    /** Off by default. On: memory tests write their baselines and compare nothing. */
+    public static final String UPDATE_BASELINES = "memopt.updateBaselines";
 
     private static final Logger log = LoggerFactory.getLogger(Settings.class);
     private static final String PREFIX = "memopt.";
-    private static final List<String> KNOWN = List.of(EARLY, ENABLED);
+    private static final List<String> KNOWN = List.of(EARLY, ENABLED, UPDATE_BASELINES);
     private static final AtomicBoolean checked = new AtomicBoolean();
 
     private Settings() {}
@@ -31,6 +34,11 @@ public final class Settings {
     /** False when everything is to stay out of ND4J. */
     public static boolean enabled() {
         return isOn(System.getProperties(), ENABLED);
+    }
+
+    /** True when the property {@code name} of this JVM says so, or says nothing and is on by default. */
+    public static boolean isOn(String name) {
+        return isOn(System.getProperties(), name);
     }
 
     static boolean early() {
@@ -55,14 +63,20 @@ public final class Settings {
                 problems.add("System property " + name + "=" + value + " is not known and has no effect. Known are "
                         + String.join(", ", KNOWN) + ".");
             } else if (!isBoolean(value)) {
-                problems.add("System property " + name + "=" + value + ", expected true or false; taken as true.");
+                problems.add("System property " + name + "=" + value + ", expected true or false; taken as "
+                        + byDefault(name) + ".");
             }
         }
         return problems;
     }
 
     static boolean isOn(Properties properties, String name) {
-        return !"false".equalsIgnoreCase(properties.getProperty(name, "true").strip());
+        String value = properties.getProperty(name, "");
+        return isBoolean(value) ? value.strip().equalsIgnoreCase("true") : byDefault(name);
+    }
+
+    private static boolean byDefault(String name) {
+        return !name.equals(UPDATE_BASELINES);
     }
 
     private static boolean isBoolean(String value) {

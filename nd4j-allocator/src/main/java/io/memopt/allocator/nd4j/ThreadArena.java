@@ -9,6 +9,7 @@ import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.recording.WorkspaceAccount;
 import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.PlanCursor;
+import io.memopt.allocator.use.UseBook;
 import java.lang.ref.Cleaner;
 import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +30,7 @@ final class ThreadArena {
     private static final Cleaner CLEANER = Cleaner.create();
 
     private final RegionPolicy policy;
+    private final Recording recording;
     private final MemoryLedger ledger;
     private final Block block;
     private int open;
@@ -38,9 +40,10 @@ final class ThreadArena {
     private @Nullable PlanCursor cursor;
     private ServedArrays arrays;
 
-    ThreadArena(MemoryLedger ledger, RegionPolicy policy) {
+    ThreadArena(Recording recording, RegionPolicy policy) {
         this.policy = policy;
-        this.ledger = ledger;
+        this.recording = recording;
+        this.ledger = recording.ledger();
         this.arrays = new ServedArrays(0);
         this.block = new Block(ledger);
         CLEANER.register(this, block::free);
@@ -112,9 +115,13 @@ final class ThreadArena {
      * scope, is in a scope that is still open: scopes are left in another order than planned.
      */
     private boolean endArrays(PlanCursor serving, MemorySpace space) {
+        UseBook uses = recording.uses();
         for (int ended = serving.nextEnded(); ended >= 0; ended = serving.nextEnded()) {
             if (serving.endsWithScope(ended) && !arrays.scopeEnded(ended)) {
                 return false;
+            }
+            if (uses != null) {
+                uses.bytesTaken(arrays.address(ended));
             }
             arrays.end(ledger, space, ended);
         }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
-import io.memopt.allocator.recording.MemoryLedger;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
@@ -25,8 +24,8 @@ public final class WorkspaceReuse {
     private final ThreadLocal<ThreadArena> arenas;
     private final Set<ThreadArena> all = Collections.newSetFromMap(new WeakHashMap<>());
 
-    WorkspaceReuse(MemoryLedger ledger, RegionPolicy policy) {
-        this.arenas = ThreadLocal.withInitial(() -> add(new ThreadArena(ledger, policy)));
+    WorkspaceReuse(Recording recording, RegionPolicy policy) {
+        this.arenas = ThreadLocal.withInitial(() -> add(new ThreadArena(recording, policy)));
     }
 
     /** What a workspace of the ND4J at hand takes for an array of {@code bytes}. */

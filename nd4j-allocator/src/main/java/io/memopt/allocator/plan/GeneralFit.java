@@ -3,6 +3,8 @@
 package io.memopt.allocator.plan;
 
 import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * First fit for every kind of problem: fixed buffers first, then the others in a given order, each at the lowest offset at
@@ -13,6 +15,8 @@ import java.util.Arrays;
 final class GeneralFit {
     /** Pieces in more buckets than this are kept in one list that everybody looks at. */
     private static final int WIDE = 32;
+
+    private static final int PLACED_PER_CLOCK = 64;
 
     private final Timeline time;
     private final long[] offsets;
@@ -43,23 +47,38 @@ final class GeneralFit {
      * @throws IllegalArgumentException if two fixed buffers overlap
      */
     static long[] plan(Timeline time, int[] order) {
+        return Objects.requireNonNull(plan(time, order, null));
+    }
+
+    /** The same, or null if a deadline passes before it is done. */
+    static long @Nullable [] plan(Timeline time, int[] order, @Nullable Deadline deadline) {
         GeneralFit fit = new GeneralFit(time);
+        int placed = 0;
         for (int buffer : order) {
             long fixed = time.problem.fixedOffset(buffer);
             if (fixed != PlanProblem.FREE) {
                 if (fit.lowest(buffer, fixed) != fixed) {
-                    throw new IllegalArgumentException("buffer " + buffer + " cannot lie at its fixed offset=" + fixed
-                            + ": another fixed buffer that lives at the same time is there. Move one of them");
+                    throw new IllegalArgumentException(collision(time.problem, buffer));
                 }
                 fit.place(buffer, fixed);
             }
         }
         for (int buffer : order) {
+            if (deadline != null && ++placed % PLACED_PER_CLOCK == 0 && deadline.passed()) {
+                return null;
+            }
             if (time.problem.fixedOffset(buffer) == PlanProblem.FREE) {
                 fit.place(buffer, fit.lowest(buffer, 0));
             }
         }
         return fit.offsets;
+    }
+
+    /** Named by what it is: the number is that of a part of the caller's problem. */
+    private static String collision(PlanProblem problem, int buffer) {
+        return "The buffer of size=" + problem.size(buffer) + " that lives on [" + problem.start(buffer) + ", "
+                + problem.end(buffer) + ") cannot lie at its fixed offset=" + problem.fixedOffset(buffer)
+                + ": another fixed buffer is there at the same time. Move one of them";
     }
 
     private void place(int buffer, long offset) {

@@ -76,6 +76,8 @@ final class Part {
         take(PlanMethod.BEST_FIT_IN_TIME, BestFitInTime.plan(time, true));
         tryTo(goal, PlanMethod.BEST_FIT_IN_TIME, () -> BestFitInTime.plan(time, false));
         if (time.problem.count() > QUADRATIC) {
+            tryTo(goal, PlanMethod.FIRST_FIT, () -> GeneralFit.plan(time, Orders.bySize(time), deadline));
+            tryTo(goal, PlanMethod.FIRST_FIT, () -> GeneralFit.plan(time, Orders.byLoad(time), deadline));
             return;
         }
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.bySize(time)));
@@ -86,9 +88,12 @@ final class Part {
         tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoadAndSize(time)));
     }
 
-    private void tryTo(long goal, PlanMethod by, Supplier<long[]> plan) {
+    private void tryTo(long goal, PlanMethod by, Supplier<long @Nullable []> plan) {
         if (height > Math.max(goal, lower) && !deadline.passed()) {
-            take(by, plan.get());
+            long[] found = plan.get();
+            if (found != null) {
+                take(by, found);
+            }
         }
     }
 
@@ -106,7 +111,7 @@ final class Part {
 
     /** Whether the search can deal with this part. */
     boolean searchable() {
-        return model != null || SectionModel.fits(time);
+        return model != null || SectionModel.fits(time, height);
     }
 
     /**

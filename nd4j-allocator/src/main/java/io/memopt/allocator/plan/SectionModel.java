@@ -24,7 +24,7 @@ import java.util.Map;
  * </pre>
  */
 final class SectionModel {
-    /** Units beyond which sums could overflow. */
+    /** Heights, in units, beyond which sums of two could overflow. */
     private static final long MOST_UNITS = 1 << 29;
 
     /** Entries of all sections together beyond which one decision of the search would take too long. */
@@ -59,23 +59,21 @@ final class SectionModel {
         busiest = busiest();
     }
 
-    /** Whether the search can deal with the problem at all. */
-    static boolean fits(Timeline time) {
-        if (time.windowed) {
+    /**
+     * Whether the search can deal with the problem at all.
+     *
+     * @param height bytes of a plan that it is to improve
+     */
+    static boolean fits(Timeline time, long height) {
+        if (time.windowed || height / unitOf(time.problem) >= MOST_UNITS) {
             return false;
         }
-        long unit = unitOf(time.problem);
-        long total = 0;
-        long entries = 0;
-        for (int i = 0; i < time.problem.count(); i++) {
-            total += time.problem.size(i) / unit + time.problem.alignment(i) / unit;
-            total = Math.max(total, time.problem.fixedOffset(i) / unit);
-        }
         // An upper bound: sections are at most half of the moments.
+        long entries = 0;
         for (int i = 0; i < time.pieces; i++) {
             entries += time.to[i] - time.from[i];
         }
-        return total < MOST_UNITS && entries / 2 < MOST_ENTRIES;
+        return entries / 2 < MOST_ENTRIES;
     }
 
     static SectionModel of(Timeline time) {

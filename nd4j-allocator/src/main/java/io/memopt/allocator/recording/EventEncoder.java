@@ -6,6 +6,7 @@ import io.memopt.allocator.event.EventKind;
 import io.memopt.allocator.event.EventSink;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.OwnerTable;
+import io.memopt.allocator.event.SiteTable;
 import io.memopt.allocator.event.WorkspaceTable;
 import io.memopt.allocator.event.WorkspaceTable.WorkspaceInfo;
 import java.util.BitSet;
@@ -18,6 +19,7 @@ final class EventEncoder implements EventSink {
     private static final int KINDS = EventKind.values().length;
     private static final int ALLOCATE = EventKind.ALLOCATE.ordinal();
     private static final int RECLASSIFY = EventKind.RECLASSIFY.ordinal();
+    private static final int ORIGIN = EventKind.ORIGIN.ordinal();
 
     /** No {@link Thread#getId()}. */
     private static final long NO_THREAD = Long.MIN_VALUE;
@@ -26,9 +28,11 @@ final class EventEncoder implements EventSink {
 
     private final OwnerTable owners;
     private final WorkspaceTable workspaces;
+    private final SiteTable sites;
     private final BitSet ownersDefined = new BitSet();
     private final BitSet workspacesDefined = new BitSet();
     private final BitSet threadsDefined = new BitSet();
+    private final BitSet sitesDefined = new BitSet();
     private final TraceBuffer body = new TraceBuffer(TraceFormat.BLOCK_SLACK_BYTES);
 
     private TraceBuffer out;
@@ -39,9 +43,10 @@ final class EventEncoder implements EventSink {
     private final int[] lastWorkspace = new int[KINDS];
     private final long[] lastAddress = new long[KINDS];
 
-    EventEncoder(OwnerTable owners, WorkspaceTable workspaces, TraceBuffer first) {
+    EventEncoder(OwnerTable owners, WorkspaceTable workspaces, SiteTable sites, TraceBuffer first) {
         this.owners = owners;
         this.workspaces = workspaces;
+        this.sites = sites;
         this.out = first;
     }
 
@@ -63,6 +68,7 @@ final class EventEncoder implements EventSink {
         ownersDefined.clear();
         workspacesDefined.clear();
         threadsDefined.clear();
+        sitesDefined.clear();
     }
 
     @Override
@@ -88,6 +94,8 @@ final class EventEncoder implements EventSink {
         }
         if (kind == RECLASSIFY) {
             defineOwner((int) extra);
+        } else if (kind == ORIGIN) {
+            defineSite((int) extra);
         }
         putEvent(head, timeNanos, thread, owner, shape, workspace);
         putFigures(kind, address, bytes, extra);
@@ -158,6 +166,17 @@ final class EventEncoder implements EventSink {
         body.putName(info.name());
         body.putName(info.threadName());
         define(TraceFormat.DEFINE_WORKSPACE);
+    }
+
+    private void defineSite(int id) {
+        String site = sites.siteOf(id);
+        if (site.isEmpty() || !isNew(sitesDefined, id)) {
+            return;
+        }
+        body.position = 0;
+        body.putVarint(id);
+        body.putName(site);
+        define(TraceFormat.DEFINE_SITE);
     }
 
     /** Hooks report on the thread that acts, so the name is at hand; that of any other thread is left open. */

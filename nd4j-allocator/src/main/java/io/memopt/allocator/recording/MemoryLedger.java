@@ -11,6 +11,7 @@ import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.OwnerTable;
+import io.memopt.allocator.event.SiteTable;
 import io.memopt.allocator.event.TransferDirection;
 import io.memopt.allocator.event.WorkspaceTable;
 import java.util.ArrayList;
@@ -64,6 +65,7 @@ public final class MemoryLedger {
     private final OwnerCache detachedOwners;
     private final Function<Owner, Category> rule;
     private final AllocationSites sites;
+    private final SiteTable siteTable = new SiteTable();
 
     private final ConcurrentHashMap<Long, LiveAllocation> live = new ConcurrentHashMap<>();
     private final ConcurrentHashMap<Long, LiveAllocation> views = new ConcurrentHashMap<>();
@@ -104,6 +106,11 @@ public final class MemoryLedger {
 
     public WorkspaceTable workspaces() {
         return workspaces;
+    }
+
+    /** Names of the places that {@link MemoryEvent.Origin} events number. */
+    public SiteTable sites() {
+        return siteTable;
     }
 
     /**
@@ -199,6 +206,30 @@ public final class MemoryLedger {
                 address,
                 requested,
                 rounded);
+        if (site != null) {
+            tellOrigin(allocation, now, context);
+        }
+    }
+
+    /** Tells sinks how many views the large live arrays have: the recording ends. */
+    public void tellViews() {
+        for (LiveAllocation allocation : live.values()) {
+            if (allocation.views() > 0) {
+                tellOrigin(allocation, System.nanoTime(), ThreadContext.current());
+            }
+        }
+    }
+
+    private void tellOrigin(LiveAllocation allocation, long now, ThreadContext context) {
+        emit(
+                EventCode.of(EventKind.ORIGIN, allocation.kind(), allocation.space()),
+                now,
+                context,
+                allocation.owner(),
+                WorkspaceTable.NONE,
+                allocation.address(),
+                allocation.views(),
+                siteTable.idOf(allocation.site()));
     }
 
     /** Memory of its own is about to be given back. Unknown keys (allocated before the hooks, views) are ignored. */
@@ -405,6 +436,15 @@ public final class MemoryLedger {
         flows.collected(forced, durationNanos);
         int code = EventCode.of(EventKind.GARBAGE_COLLECTION);
         emit(code, System.nanoTime(), ThreadContext.current(), 0, 0, 0, durationNanos, forced ? 1 : 0);
+    }
+
+    /** The process was looked at; nothing when the system does not tell the resident size. */
+    public void processSampled(ProcessMemory memory) {
+        if (memory.residentBytes().isPresent()) {
+            long resident = memory.residentBytes().getAsLong();
+            int code = EventCode.of(EventKind.PROCESS);
+            emit(code, System.nanoTime(), ThreadContext.current(), 0, 0, 0, resident, memory.javaBytes());
+        }
     }
 
     /** The calling thread now works for {@code owner}. */

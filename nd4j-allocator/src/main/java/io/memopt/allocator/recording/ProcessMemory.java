@@ -59,8 +59,12 @@ public record ProcessMemory(
         if (residentBytes.isEmpty()) {
             return OptionalLong.empty();
         }
-        long known = heapTouchedBytes + nonHeapCommittedBytes + directBufferBytes + knownOffHeapBytes;
-        return OptionalLong.of(Math.max(0, residentBytes.getAsLong() - known));
+        return OptionalLong.of(Math.max(0, residentBytes.getAsLong() - javaBytes() - knownOffHeapBytes));
+    }
+
+    /** What the JVM itself explains of the resident bytes: touched heap, other committed memory, direct buffers. */
+    public long javaBytes() {
+        return heapTouchedBytes + nonHeapCommittedBytes + directBufferBytes;
     }
 
     static OptionalLong residentBytes(Path status) {

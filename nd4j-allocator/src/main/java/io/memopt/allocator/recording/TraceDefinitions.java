@@ -33,6 +33,7 @@ final class TraceDefinitions {
     private final Map<Integer, Owner> owners = new HashMap<>();
     private final Map<Integer, WorkspaceInfo> workspaces = new HashMap<>();
     private final Map<Long, String> threads = new HashMap<>();
+    private final Map<Integer, String> sites = new HashMap<>();
 
     TraceDefinitions(TraceHeader header) {
         kinds = ordinals(header.names(TraceHeader.KINDS), EventKind.values());
@@ -79,12 +80,17 @@ final class TraceDefinitions {
         return threads;
     }
 
+    Map<Integer, String> sites() {
+        return sites;
+    }
+
     /** Takes a definition; types of newer versions are passed over. */
     void define(int type, PayloadReader body) {
         switch (type) {
             case TraceFormat.DEFINE_OWNER -> defineOwner(body);
             case TraceFormat.DEFINE_WORKSPACE -> defineWorkspace(body);
             case TraceFormat.DEFINE_THREAD -> threads.put(body.varint(), body.name());
+            case TraceFormat.DEFINE_SITE -> sites.put((int) body.varint(), body.name());
             default -> {}
         }
     }

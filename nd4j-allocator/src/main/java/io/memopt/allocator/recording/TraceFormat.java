@@ -3,7 +3,7 @@
 package io.memopt.allocator.recording;
 
 /**
- * Numbers of the {@code .memopt} trace format, version 1. All fixed-width numbers are big-endian.
+ * Numbers of the {@code .memopt} trace format, version 2. All fixed-width numbers are big-endian.
  *
  * <pre>
  *   file   = preamble text block*
@@ -15,12 +15,14 @@ package io.memopt.allocator.recording;
  *   payload = (event | definition)*
  *   event  = head u8 (bits 0-4 kind, 5 thread as before, 6 owner as before, 7 shape as in the last event of this kind),
  *            time delta z, [thread v], [owner v], [code without kind v, workspace v], address delta z, bytes v, extra
- *   definition = head u8 (29 thread, 30 workspace, 31 owner), body length v, body
+ *   definition = head u8 (28 place in code, 29 thread, 30 workspace, 31 owner), body length v, body
  * </pre>
  *
  * <p>v is an unsigned LEB128 number of up to 64 bits, z the same after zigzag. Deltas start anew in every block: time from
  * the base time, address from that of the last event of the same kind, 0 at first. {@code extra} is v, but for the kinds
  * that the text lists as {@code event.relativeExtra} it is z and counts from {@code bytes}.
+ *
+ * <p>Version 1 had no definition 28, and no kinds after the tenth; it is read as it is.
  *
  * <p>An id is defined in-band before its first use, and again after each block flagged {@link #FRESH_DEFINITIONS}: a block
  * lost or damaged costs the names of what follows only up to the next such block.
@@ -29,7 +31,7 @@ final class TraceFormat {
     /** 0x89 "MOPT" CR LF 0x1a: damaged by any transfer that is not binary, as in PNG. */
     static final long MAGIC = 0x894d_4f50_540d_0a1aL;
 
-    static final int VERSION = 1;
+    static final int VERSION = 2;
     static final int PREAMBLE_BYTES = 20;
     static final int MAX_TEXT_BYTES = 1 << 20;
 
@@ -60,7 +62,8 @@ final class TraceFormat {
     static final int SAME_OWNER = 0x40;
     static final int SAME_SHAPE = 0x80;
 
-    static final int FIRST_DEFINITION = 29;
+    static final int FIRST_DEFINITION = 28;
+    static final int DEFINE_SITE = 28;
     static final int DEFINE_THREAD = 29;
     static final int DEFINE_WORKSPACE = 30;
     static final int DEFINE_OWNER = 31;

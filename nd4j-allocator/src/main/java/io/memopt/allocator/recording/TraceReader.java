@@ -113,6 +113,11 @@ public final class TraceReader implements AutoCloseable, Iterable<MemoryEvent> {
         return Optional.ofNullable(definitions.workspaces().get(id));
     }
 
+    /** The place in code with this number; empty when 0 or if its definition was not read. */
+    public Optional<String> site(int id) {
+        return Optional.ofNullable(definitions.sites().get(id));
+    }
+
     /** Name of a thread when it first acted; empty if unknown. */
     public Optional<String> threadName(long id) {
         return Optional.ofNullable(definitions.threads().get(id));

@@ -5,6 +5,7 @@ package io.memopt.allocator.recording;
 import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventSink;
 import io.memopt.allocator.event.OwnerTable;
+import io.memopt.allocator.event.SiteTable;
 import io.memopt.allocator.event.WorkspaceTable;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -83,10 +84,26 @@ public final class TraceWriter implements EventSink, AutoCloseable {
      */
     public TraceWriter(Path path, OwnerTable owners, WorkspaceTable workspaces, TraceOptions options)
             throws IOException {
-        this(path, owners, workspaces, options, TraceFile.create(path));
+        this(path, owners, workspaces, new SiteTable(), options, TraceFile.create(path));
+    }
+
+    /** As {@link #TraceWriter(Path, OwnerTable, WorkspaceTable, TraceOptions)} for the events of {@code ledger}. */
+    public TraceWriter(Path path, MemoryLedger ledger, TraceOptions options) throws IOException {
+        this(path, ledger.owners(), ledger.workspaces(), ledger.sites(), options, TraceFile.create(path));
     }
 
     TraceWriter(Path path, OwnerTable owners, WorkspaceTable workspaces, TraceOptions options, TraceOutput output)
+            throws IOException {
+        this(path, owners, workspaces, new SiteTable(), options, output);
+    }
+
+    private TraceWriter(
+            Path path,
+            OwnerTable owners,
+            WorkspaceTable workspaces,
+            SiteTable sites,
+            TraceOptions options,
+            TraceOutput output)
             throws IOException {
         this.path = path;
         this.options = options;
@@ -97,7 +114,7 @@ public final class TraceWriter implements EventSink, AutoCloseable {
         }
         current = new TraceBlock();
         current.reset();
-        encoder = new EventEncoder(owners, workspaces, current.buffer);
+        encoder = new EventEncoder(owners, workspaces, sites, current.buffer);
         writeHeader();
         writer = new Thread(this::writeBlocks, "memopt-trace-writer");
         writer.setDaemon(true);

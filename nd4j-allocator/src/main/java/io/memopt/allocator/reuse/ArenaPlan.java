@@ -7,12 +7,12 @@ import io.memopt.allocator.plan.MemoryPlan;
 import io.memopt.allocator.plan.MemoryPlanner;
 import io.memopt.allocator.plan.PlanOptions;
 import io.memopt.allocator.plan.PlanProblem;
-import io.memopt.allocator.use.ArrayLifetime;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongUnaryOperator;
-import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
 
 /**
@@ -22,59 +22,30 @@ import java.util.stream.IntStream;
  * <p>Threading: immutable.
  */
 public final class ArenaPlan {
-    /** Arrays of so few bytes are held to the end of their scope: Java code may read them without a native call. */
-    static final long TINY = 64;
-
-    private final String[] workspaces;
-    private final long[] requested;
-    private final long[] bytes;
-    private final long[] offsets;
-    private final int[] births;
-    /** First birth that may take the bytes, whatever the size of the array. */
-    private final int[] lastUses;
-
-    private final int[] scopeEnds;
-    private final int[] ends;
+    private final List<PlannedArray> arrays;
+    private final MemoryPlan plan;
     private final int[] byEnd;
     private final long scopeBytes;
-    private final Certificate certificate;
 
-    private ArenaPlan(Arrays arrays, PlanOptions options) {
-        this.workspaces = arrays.workspaces;
-        this.requested = arrays.requested;
-        this.bytes = arrays.bytes;
-        this.births = arrays.births;
-        this.lastUses = arrays.lastUses;
-        this.scopeEnds = arrays.scopeEnds;
-        this.ends = arrays.ends();
-        MemoryPlan plan = MemoryPlanner.plan(arrays.problem(ends), options);
-        this.byEnd = byEnd(ends);
-        this.offsets = plan.offsets();
-        this.certificate = plan.certificate();
-        this.scopeBytes = MemoryPlanner.plan(arrays.problem(arrays.scopeEnds), PlanOptions.greedy())
+    private ArenaPlan(List<PlannedArray> arrays, PlanOptions options) {
+        this.arrays = List.copyOf(arrays);
+        this.plan = MemoryPlanner.plan(problem(PlannedArray::end), options);
+        this.byEnd = IntStream.range(0, arrays.size())
+                .boxed()
+                .sorted(Comparator.comparingInt(i -> arrays.get(i).end()))
+                .mapToInt(Integer::intValue)
+                .toArray();
+        this.scopeBytes = MemoryPlanner.plan(problem(PlannedArray::scopeEnd), PlanOptions.greedy())
                 .certificate()
                 .lowerBound();
     }
 
     /**
-     * Plans what a window recorded. Arrays that nobody was seen to use, and those of at most {@value #TINY} bytes, live to
-     * the end of their scope.
+     * Plans {@code arrays}.
      *
-     * @param lifetimes in order of birth, those of workspaces that are not served left out
-     * @param kept arrays that must live to the end of their scope for another reason
+     * @param arrays in order of birth, those of workspaces that are not served left out
      */
-    public static ArenaPlan of(List<ArrayLifetime> lifetimes, Predicate<ArrayLifetime> kept, PlanOptions options) {
-        Arrays arrays = new Arrays(lifetimes.size());
-        for (int i = 0; i < lifetimes.size(); i++) {
-            ArrayLifetime array = lifetimes.get(i);
-            boolean toTheEnd = !array.used() || kept.test(array);
-            arrays.workspaces[i] = array.workspace();
-            arrays.requested[i] = array.requestedBytes();
-            arrays.bytes[i] = array.roundedBytes();
-            arrays.births[i] = array.sequence();
-            arrays.lastUses[i] = 1 + (toTheEnd ? array.end() : array.lastUse());
-            arrays.scopeEnds[i] = 1 + array.end();
-        }
+    public static ArenaPlan of(List<PlannedArray> arrays, PlanOptions options) {
         return new ArenaPlan(arrays, options);
     }
 
@@ -90,77 +61,41 @@ public final class ArenaPlan {
      */
     public Optional<ArenaPlan> extrapolate(
             int batch, ArenaPlan other, int otherBatch, int newBatch, LongUnaryOperator rounding, PlanOptions options) {
-        if (!java.util.Arrays.equals(workspaces, other.workspaces)
-                || !java.util.Arrays.equals(births, other.births)
-                || !java.util.Arrays.equals(lastUses, other.lastUses)
-                || !java.util.Arrays.equals(scopeEnds, other.scopeEnds)) {
+        if (arrays.size() != other.arrays.size()) {
             return Optional.empty();
         }
-        Arrays arrays = new Arrays(workspaces, births, lastUses, scopeEnds);
-        for (int i = 0; i < workspaces.length; i++) {
-            long difference = (other.requested[i] - requested[i]) * (newBatch - batch);
-            long size = requested[i] + difference / (otherBatch - batch);
-            if (difference % (otherBatch - batch) != 0 || size < 0) {
+        List<PlannedArray> resized = new ArrayList<>(arrays.size());
+        for (int i = 0; i < arrays.size(); i++) {
+            PlannedArray mine = arrays.get(i);
+            PlannedArray its = other.arrays.get(i);
+            long growth = (its.requestedBytes() - mine.requestedBytes()) * (newBatch - batch);
+            long size = mine.requestedBytes() + growth / (otherBatch - batch);
+            if (!mine.isKin(its) || growth % (otherBatch - batch) != 0 || size < 0) {
                 return Optional.empty();
             }
-            arrays.requested[i] = size;
-            arrays.bytes[i] = rounding.applyAsLong(size);
+            resized.add(mine.resized(size, rounding.applyAsLong(size)));
         }
-        return Optional.of(new ArenaPlan(arrays, options));
+        return Optional.of(new ArenaPlan(resized, options));
     }
 
-    /** What a plan is made from, an entry for each array. */
-    private static final class Arrays {
-        final String[] workspaces;
-        final long[] requested;
-        final long[] bytes;
-        final int[] births;
-        final int[] lastUses;
-        final int[] scopeEnds;
-
-        Arrays(int count) {
-            this(new String[count], new int[count], new int[count], new int[count]);
-        }
-
-        Arrays(String[] workspaces, int[] births, int[] lastUses, int[] scopeEnds) {
-            this.workspaces = workspaces;
-            this.births = births;
-            this.lastUses = lastUses;
-            this.scopeEnds = scopeEnds;
-            this.requested = new long[workspaces.length];
-            this.bytes = new long[workspaces.length];
-        }
-
-        int[] ends() {
-            int[] ends = lastUses.clone();
-            for (int i = 0; i < ends.length; i++) {
-                ends[i] = bytes[i] <= TINY ? scopeEnds[i] : lastUses[i];
-            }
-            return ends;
-        }
-
-        PlanProblem problem(int[] until) {
-            PlanProblem.Builder problem = PlanProblem.builder();
-            for (int i = 0; i < bytes.length; i++) {
-                problem.add(births[i], until[i], Math.max(1, bytes[i]));
-            }
-            return problem.build();
-        }
+    /** What is planned, in order of birth. */
+    public List<PlannedArray> arrays() {
+        return arrays;
     }
 
     /** Number of arrays. */
     public int size() {
-        return offsets.length;
+        return arrays.size();
     }
 
     /** Bytes of the arena. */
     public long height() {
-        return certificate.height();
+        return plan.height();
     }
 
     /** Bytes that any arena needs for these lifetimes, and how well {@link #height} meets them. */
     public Certificate certificate() {
-        return certificate;
+        return plan.certificate();
     }
 
     /** Most bytes that lie in open scopes at once, i.e. what could not be saved if arrays lived to the end of their scopes. */
@@ -170,7 +105,14 @@ public final class ArenaPlan {
 
     /** Whether the {@code index}-th array was asked for like this; false beyond the last. */
     boolean matches(int index, String workspace, long roundedBytes) {
-        return index < offsets.length && bytes[index] == roundedBytes && workspaces[index].equals(workspace);
+        return index < arrays.size()
+                && arrays.get(index).roundedBytes() == roundedBytes
+                && arrays.get(index).workspace().equals(workspace);
+    }
+
+    /** Bytes from the start of the arena. */
+    long offset(int index) {
+        return plan.offset(index);
     }
 
     /** The {@code place}-th array in the order in which they give up their bytes. */
@@ -180,24 +122,19 @@ public final class ArenaPlan {
 
     /** Whether {@code array} has given up its bytes when {@code born} takes its own. */
     boolean endsBefore(int array, int born) {
-        return ends[array] <= births[born];
+        return arrays.get(array).end() <= arrays.get(born).birth();
     }
 
     /** Whether {@code array} keeps its bytes until its scope is left, not merely to its last use. */
     boolean endsWithScope(int array) {
-        return ends[array] == scopeEnds[array];
+        return arrays.get(array).end() == arrays.get(array).scopeEnd();
     }
 
-    private static int[] byEnd(int[] ends) {
-        return IntStream.range(0, ends.length)
-                .boxed()
-                .sorted(Comparator.comparingInt(i -> ends[i]))
-                .mapToInt(Integer::intValue)
-                .toArray();
-    }
-
-    /** Bytes from the start of the arena. */
-    long offset(int index) {
-        return offsets[index];
+    private PlanProblem problem(ToIntFunction<PlannedArray> end) {
+        PlanProblem.Builder problem = PlanProblem.builder();
+        for (PlannedArray array : arrays) {
+            problem.add(array.birth(), end.applyAsInt(array), Math.max(1, array.roundedBytes()));
+        }
+        return problem.build();
     }
 }

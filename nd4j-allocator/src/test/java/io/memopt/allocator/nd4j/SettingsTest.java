@@ -25,7 +25,7 @@ class SettingsTest {
 
         assertThat(Settings.problems(properties))
                 .containsExactly("System property memopt.erly=false is not known and has no effect. Known are"
-                        + " memopt.early, memopt.enabled.");
+                        + " memopt.early, memopt.enabled, memopt.updateBaselines.");
     }
 
     @Test
@@ -38,5 +38,16 @@ class SettingsTest {
                 .containsExactly("System property memopt.enabled=off, expected true or false; taken as true.");
         properties.setProperty("memopt.enabled", " False");
         assertThat(Settings.isOn(properties, Settings.ENABLED)).isFalse();
+    }
+
+    @Test
+    void isOn_updateBaselines_isOffUnlessTrue() {
+        assertThat(Settings.isOn(properties, Settings.UPDATE_BASELINES)).isFalse();
+        properties.setProperty("memopt.updateBaselines", "yes");
+        assertThat(Settings.isOn(properties, Settings.UPDATE_BASELINES)).isFalse();
+        assertThat(Settings.problems(properties))
+                .containsExactly("System property memopt.updateBaselines=yes, expected true or false; taken as false.");
+        properties.setProperty("memopt.updateBaselines", "true");
+        assertThat(Settings.isOn(properties, Settings.UPDATE_BASELINES)).isTrue();
     }
 }

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -105,6 +106,29 @@ class UseRecordingTest {
         assertThat(first.workspace()).isEqualTo("USE_A");
         assertThat(first.used()).isTrue();
         assertThat(first.lastUse()).isBetween(1, lives.size() - 2);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = DataType.class,
+            names = {"FLOAT", "DOUBLE", "HALF", "BFLOAT16", "INT", "LONG", "SHORT", "BYTE", "UBYTE", "BOOL"})
+    void elements_ofEveryType_areWhatWasWritten_andSeen(DataType type) {
+        UseWindow window = book.openWindow();
+        try (MemoryWorkspace scope = open("USE_A")) {
+            INDArray array = Nd4j.createUninitialized(type, 6);
+            INDArray view = array.get(NDArrayIndex.interval(2, 5));
+            for (int i = 0; i < 6; i++) {
+                array.putScalar(i, i % 2);
+            }
+            Nd4j.createUninitialized(type, 6);
+            for (int i = 0; i < 3; i++) {
+                assertThat(view.getDouble(i)).isEqualTo(i % 2);
+                assertThat(array.getInt(i)).isEqualTo(i % 2);
+            }
+        }
+        List<ArrayLifetime> lives = window.close();
+        assertThat(lives.get(0).lastUse()).isEqualTo(lives.get(lives.size() - 1).sequence());
+        assertThat(lives.get(lives.size() - 1).used()).isFalse();
     }
 
     @Test

@@ -87,6 +87,31 @@ class MemoryPlannerTest {
     }
 
     @Test
+    void plan_ofHugeSizes_isSearchedInTheirUnit() {
+        PlanProblem small = RandomProblem.cut(60, 1000, 2);
+        PlanProblem.Builder huge = PlanProblem.builder();
+        for (int i = 0; i < small.count(); i++) {
+            huge.add(small.start(i), small.end(i), small.size(i) << 30);
+        }
+
+        Certificate certificate = check(huge.build(), PlanOptions.within(AMPLE));
+
+        assertThat(certificate.height()).isEqualTo(1000L << 30);
+    }
+
+    @Test
+    void plan_ofHugeSizesWithoutAUnit_isStillMade() {
+        PlanProblem.Builder builder = PlanProblem.builder();
+        for (int i = 0; i < 40; i++) {
+            builder.add(i, i + 7, (1L << 40) + (long) i * (i + 1));
+        }
+
+        Certificate certificate = check(builder.build(), PlanOptions.within(AMPLE));
+
+        assertThat(certificate.lowerBound()).isGreaterThan(7L << 40);
+    }
+
+    @Test
     void plan_ofShortLives_isWithinThreePerMille() {
         PlanProblem problem = RandomProblem.shortLives(1000, 1);
 
@@ -178,16 +203,16 @@ class MemoryPlannerTest {
     @Test
     void plan_withFixedBuffersThatMeet_isRefused() {
         PlanProblem problem = PlanProblem.builder()
-                .add(0, 5, 8)
+                .add(0, 2, 8)
+                .add(2, 7, 8)
                 .fixedAt(0)
-                .add(4, 6, 8)
+                .add(6, 9, 9)
                 .fixedAt(4)
                 .build();
 
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> MemoryPlanner.plan(problem, PlanOptions.greedy()))
-                .withMessageContaining("buffer")
-                .withMessageContaining("fixed offset=");
+                .withMessageContaining("size=8 that lives on [2, 7) cannot lie at its fixed offset=0");
     }
 
     @Test

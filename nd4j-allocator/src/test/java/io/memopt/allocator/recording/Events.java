@@ -91,6 +91,15 @@ final class Events {
                 MemoryEvent.GarbageCollection e = (MemoryEvent.GarbageCollection) event;
                 sink.accept(plain, time, thread, owner, 0, 0, e.durationNanos(), e.forced() ? 1 : 0);
             }
+            case ORIGIN -> {
+                MemoryEvent.Origin e = (MemoryEvent.Origin) event;
+                int code = EventCode.of(e.kind(), e.allocation(), e.space());
+                sink.accept(code, time, thread, owner, 0, e.address(), e.views(), e.site());
+            }
+            case PROCESS -> {
+                MemoryEvent.ProcessSample e = (MemoryEvent.ProcessSample) event;
+                sink.accept(plain, time, thread, owner, 0, 0, e.residentBytes(), e.javaBytes());
+            }
             case LAST_USE -> {
                 MemoryEvent.LastUse e = (MemoryEvent.LastUse) event;
                 int code = EventCode.of(e.kind(), e.allocation(), e.space());
@@ -105,7 +114,7 @@ final class Events {
                 ? EventCode.transfer(TransferDirection.values()[random.nextInt(4)])
                 : EventCode.of(
                         kind, AllocationKind.values()[random.nextInt(5)], MemorySpace.values()[random.nextInt(3)]);
-        long extra = kind == EventKind.RECLASSIFY ? random.nextInt(20) : number(random);
+        long extra = kind == EventKind.RECLASSIFY || kind == EventKind.ORIGIN ? random.nextInt(20) : number(random);
         long thread =
                 random.nextInt(4) == 0 ? number(random) : Thread.currentThread().getId();
         sink.accept(

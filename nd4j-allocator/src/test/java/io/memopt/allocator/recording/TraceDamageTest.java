@@ -169,13 +169,13 @@ class TraceDamageTest {
     @Test
     void open_whenFormatIsNewer_asksForANewerVersion() throws Exception {
         byte[] newer = whole.clone();
-        newer[11] = 2;
+        newer[11] = 3;
         Files.write(file, newer);
 
         assertThatThrownBy(() -> new TraceReader(file).close())
                 .isInstanceOf(TraceFormatException.class)
                 .hasMessageContaining(
-                        "expected format version 1..1, found version 2. Read it with a newer dl4j-memopt.");
+                        "expected format version 1..2, found version 3. Read it with a newer dl4j-memopt.");
     }
 
     @Test

@@ -177,6 +177,56 @@ class TraceRoundTripTest {
         }
     }
 
+    /** Written by the recorder of format version 1. */
+    @Test
+    void read_ofVersion1_givesItsEvents() throws Exception {
+        Path old = Path.of(
+                TraceRoundTripTest.class.getResource("/golden/version1.memopt").toURI());
+        List<MemoryEvent> events = new ArrayList<>();
+        try (TraceReader reader = new TraceReader(old)) {
+            reader.forEach(events::add);
+            assertThat(reader.header().formatVersion()).isEqualTo(1);
+            assertThat(reader.summary().isComplete()).isTrue();
+            assertThat(reader.owner(events.get(1).owner()).layer()).isEqualTo("conv1");
+        }
+        assertThat(events)
+                .extracting(MemoryEvent::kind)
+                .containsExactly(
+                        EventKind.CONTEXT,
+                        EventKind.ALLOCATE,
+                        EventKind.SCOPE_ENTER,
+                        EventKind.ALLOCATE,
+                        EventKind.SCOPE_RELEASE,
+                        EventKind.ITERATION,
+                        EventKind.FREE);
+    }
+
+    @Test
+    void origin_ofLargeDetachedArray_namesItsPlaceAndViews() throws Exception {
+        MemoryLedger ledger = new MemoryLedger(owners, workspaces, owner -> Category.OTHER);
+        List<MemoryEvent.Origin> origins = new ArrayList<>();
+        Path file = directory.resolve("sites.memopt");
+        try (TraceWriter writer = new TraceWriter(file, ledger, TraceOptions.DEFAULTS)) {
+            ledger.addSink(writer);
+            ledger.allocated(MemorySpace.HOST, 4096, 4096, 1 << 20, 1 << 20);
+            ledger.viewCreated(4096, 5000);
+            ledger.allocated(MemorySpace.HOST, 1, 1, 8, 8);
+            ledger.tellViews();
+        }
+        try (TraceReader reader = new TraceReader(file)) {
+            for (MemoryEvent event : reader) {
+                if (event instanceof MemoryEvent.Origin origin) {
+                    origins.add(origin);
+                }
+            }
+            assertThat(origins).extracting(MemoryEvent.Origin::address).containsExactly(4096L, 4096L);
+            assertThat(origins).extracting(MemoryEvent.Origin::views).containsExactly(0L, 1L);
+            String site = ledger.find(4096).site();
+            assertThat(reader.site(origins.get(0).site())).hasValue(site);
+            assertThat(reader.site(0)).isEmpty();
+        }
+    }
+
     private static void fixHeaderCrc(byte[] file) {
         ByteBuffer buffer = ByteBuffer.wrap(file);
         int length = buffer.getInt(12);

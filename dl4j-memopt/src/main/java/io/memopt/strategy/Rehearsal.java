@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy;
+
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.BackpropType;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.api.MultiDataSet;
+
+/**
+ * Computes gradients of a few examples before training begins, so that a plan for any batch size follows and the first full
+ * minibatch never takes what ND4J would have it take. Leaves the network as it was, bit for bit.
+ *
+ * <p>Threading: the thread that will train.
+ */
+final class Rehearsal {
+    /** Two sizes give the affine function; a batch of one takes other ways through some layers. */
+    private static final int[] BATCHES = {NetworkPlans.MIN_BATCH, NetworkPlans.MIN_BATCH + 1};
+
+    private Rehearsal() {}
+
+    /**
+     * Rehearses with the first examples of {@code sample}.
+     *
+     * @throws IllegalArgumentException if there are too few, or the network is trained by truncated backpropagation through
+     *     time, whose segments are not known here
+     */
+    static void of(Model model, MultiDataSet sample, PlannedReuse reuse) {
+        long examples = sample.getFeatures()[0].size(0);
+        int needed = BATCHES[BATCHES.length - 1];
+        if (examples < needed) {
+            throw new IllegalArgumentException("sample has " + examples + " examples, expected at least " + needed);
+        }
+        if (backpropType(model) != BackpropType.Standard) {
+            throw new IllegalArgumentException("the network is trained by " + backpropType(model) + ", expected "
+                    + BackpropType.Standard + ": segments of a sequence cannot be rehearsed");
+        }
+        initGradients(model);
+        for (int batch : BATCHES) {
+            Minibatch minibatch = Minibatch.of(sample, batch);
+            try (TwinPass untouched = new TwinPass(model, PassState.of(model))) {
+                minibatch.give(model);
+                NetworkAccess.computeSilently(model);
+                reuse.gradientsComputed(model);
+            } finally {
+                minibatch.takeFrom(model);
+            }
+        }
+    }
+
+    private static BackpropType backpropType(Model model) {
+        return model instanceof MultiLayerNetwork network
+                ? network.getLayerWiseConfigurations().getBackpropType()
+                : ((ComputationGraph) model).getConfiguration().getBackpropType();
+    }
+
+    private static void initGradients(Model model) {
+        INDArray view = model.getGradientsViewArray();
+        if (view == null && model instanceof MultiLayerNetwork network) {
+            network.initGradientsView();
+        } else if (view == null && model instanceof ComputationGraph graph) {
+            graph.initGradientsView();
+        }
+    }
+}

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt;
+
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.testing.Networks;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Locale;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * What recording costs a training step: plain Deeplearning4j, plain again (the noise), hooks alone, attached, attached
+ * with a trace file, with last uses in it, with scope check. All in one JVM, in rounds, in an order that rotates with each round. A block's figure is the lower
+ * quartile of its steps, which other load on the machine disturbs least; compared is each block with the plain one of
+ * the same round.
+ *
+ * <p>A program too, for machines on which the tests do not run. Arguments: rounds, then {@code FAMILY,batch} pairs.
+ */
+public final class StepCost {
+    private static final int WARM = 20;
+    private static final int TIMED = 40;
+
+    private enum Variant {
+        PLAIN,
+        PLAIN_AGAIN,
+        HOOKS,
+        ATTACHED,
+        ATTACHED_TRACE,
+        USES_TRACE,
+        SCOPE_CHECK
+    }
+
+    /** A step's time on the clock and on the training thread, both in ms. */
+    private record Step(double wall, double cpu) {}
+
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
+    private final int rounds;
+
+    StepCost(int rounds) {
+        this.rounds = rounds;
+    }
+
+    public static void main(String[] arguments) {
+        StepCost cost = new StepCost(Integer.parseInt(arguments[0]));
+        for (int i = 1; i < arguments.length; i++) {
+            String[] parts = arguments[i].split(",", -1);
+            cost.measure(Networks.valueOf(parts[0]), Integer.parseInt(parts[1]));
+        }
+    }
+
+    /** Prints the table of one network; returns the plain step's time on the clock, in ms. */
+    public double measure(Networks family, int batch) {
+        Model model = family.create(WorkspaceMode.ENABLED);
+        DataSet data = family.data(batch, 1);
+        Variant[] variants = Variant.values();
+        Step[][] steps = new Step[variants.length][rounds];
+        for (Variant variant : variants) {
+            block(model, data, variant);
+        }
+        for (int round = 0; round < rounds; round++) {
+            for (int i = 0; i < variants.length; i++) {
+                int variant = (round + i) % variants.length;
+                steps[variant][round] = block(model, data, variants[variant]);
+            }
+        }
+        double wall = median(wall(steps[0]));
+        double cpu = median(cpu(steps[0]));
+        print("%s batch %d: plain %.3f ms a step, %.3f ms CPU (%d rounds)", family, batch, wall, cpu, rounds);
+        for (int variant = 1; variant < variants.length; variant++) {
+            print(
+                    "  %-15s clock %s   CPU %s",
+                    variants[variant],
+                    compared(wall(steps[variant]), wall(steps[0])),
+                    compared(cpu(steps[variant]), cpu(steps[0])));
+        }
+        return wall;
+    }
+
+    private static Step block(Model model, DataSet data, Variant variant) {
+        MemoryHooks.uninstall();
+        try {
+            Path trace = Files.createTempFile("bench", ".memopt");
+            MemOpt memopt = begin(model, variant, trace);
+            Step step = steps(model, data);
+            if (memopt != null) {
+                memopt.close();
+            }
+            Files.delete(trace);
+            System.gc();
+            return step;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static MemOpt begin(Model model, Variant variant, Path trace) {
+        switch (variant) {
+            case HOOKS -> MemoryHooks.install();
+            case ATTACHED -> {
+                return MemOpt.attach(model);
+            }
+            case ATTACHED_TRACE -> {
+                return MemOpt.attach(model, MemOptConfig.builder().trace(trace).build());
+            }
+            default -> {}
+        }
+        return null;
+    }
+
+    /** Lower quartiles once workspaces have settled. */
+    private static Step steps(Model model, DataSet data) {
+        double[] wall = new double[TIMED];
+        double[] cpu = new double[TIMED];
+        for (int i = -WARM; i < TIMED; i++) {
+            long start = System.nanoTime();
+            long cpuStart = THREADS.getCurrentThreadCpuTime();
+            Networks.fit(model, data);
+            Nd4j.getExecutioner().commit();
+            if (i >= 0) {
+                cpu[i] = (THREADS.getCurrentThreadCpuTime() - cpuStart) / 1e6;
+                wall[i] = (System.nanoTime() - start) / 1e6;
+            }
+        }
+        return new Step(quantile(wall, 0.25), quantile(cpu, 0.25));
+    }
+
+    private static String compared(double[] values, double[] plain) {
+        double[] deltas = new double[plain.length];
+        for (int i = 0; i < deltas.length; i++) {
+            deltas[i] = values[i] - plain[i];
+        }
+        return String.format(
+                Locale.ROOT,
+                "%+.3f ms (%+.2f %%), quartiles %+.3f .. %+.3f",
+                median(deltas),
+                100 * median(deltas) / median(plain),
+                quantile(deltas, 0.25),
+                quantile(deltas, 0.75));
+    }
+
+    private static double[] wall(Step[] steps) {
+        return Arrays.stream(steps).mapToDouble(Step::wall).toArray();
+    }
+
+    private static double[] cpu(Step[] steps) {
+        return Arrays.stream(steps).mapToDouble(Step::cpu).toArray();
+    }
+
+    private static double median(double[] values) {
+        return quantile(values, 0.5);
+    }
+
+    private static double quantile(double[] values, double share) {
+        double[] sorted = values.clone();
+        Arrays.sort(sorted);
+        return sorted[(int) Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+    }
+
+    private static void print(String format, Object... values) {
+        System.out.println(String.format(Locale.ROOT, format, values));
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.analysis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.recording.ByteSize;
+import io.memopt.testing.Networks;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** The saving that an advice states, against what following its action to the letter really saves: within 10 %. */
+class AdviceTest {
+    private static final int CALLS = 40;
+
+    @TempDir
+    Path folder;
+
+    /** Case P1. */
+    @Test
+    void outputInWorkspace_followed_savesWhatItSays() throws Exception {
+        TraceAnalysis before = analyze(CaseTraces.detachedOutputs(file("before"), CALLS, 0));
+        Advice advice = advice(before, Advice.Kind.OUTPUT_IN_WORKSPACE);
+        long result = 256L * 2000 * 4;
+
+        assertThat(before.advice().get(0)).isEqualTo(advice);
+        assertThat(advice.finding())
+                .contains("output()", "2.0 MiB", CALLS + " calls", "only close() or the Java garbage");
+        assertThat(advice.action())
+                .contains("LearningPolicy.FIRST_LOOP", "AllocationPolicy.STRICT", "net.output(x, false, ws)");
+        Growth growth = before.growth().get(0);
+        assertThat(growth.owner().phase()).isEqualTo(Phase.INFERENCE);
+        assertThat(growth.step()).isEqualTo(Growth.Step.PASS);
+        assertThat(growth.bytesPerStep()).isCloseTo((double) result, within(0.05 * result));
+        assertThat(before.suspects().get(0).bytes()).isGreaterThanOrEqualTo(CALLS * result);
+        assertThat(before.suspects().get(0).site()).contains("MultiLayerNetwork.output:");
+
+        TraceAnalysis after = analyze(
+                CaseTraces.detachedOutputs(file("after"), CALLS, number("initialSize\\((\\d+)L\\)", advice.action())));
+
+        assertSaved(advice, before, after);
+        assertThat(end(before) - end(after)).isCloseTo(advice.savedAtEnd(), within(advice.savedAtEnd() / 10));
+        // A scalar for each layer and call remains, which is ND4J's own.
+        assertThat(after.growth()).allMatch(row -> row.bytesPerStep() <= 16);
+        assertThat(after.advice()).noneMatch(row -> row.kind() == Advice.Kind.OUTPUT_IN_WORKSPACE);
+    }
+
+    /** Case P5, by fewer threads. */
+    @Test
+    void fewerThreads_followed_savesWhatItSays() throws Exception {
+        int threads = 6;
+        TraceAnalysis before = analyze(CaseTraces.servingThreads(file("before"), threads, false));
+        Advice advice = advice(before, Advice.Kind.FEWER_THREADS);
+
+        assertThat(before.advice().get(0)).isEqualTo(advice);
+        assertThat(advice.finding()).contains(threads + " threads have workspaces of their own", "at most 1 of them");
+        long each = before.workspaces().stream()
+                        .mapToLong(WorkspaceRow::maxBlockBytes)
+                        .sum()
+                / threads;
+        assertThat(advice.finding()).contains(threads + " x " + ByteSize.scaled(each) + " = ");
+        assertThat(advice.savedBytes()).isGreaterThan(advice.peakBefore() / 2);
+
+        int kept = (int) number("newFixedThreadPool\\((\\d+)\\)", advice.action());
+        TraceAnalysis after = analyze(CaseTraces.servingThreads(file("after"), kept, false));
+
+        assertSaved(advice, before, after);
+        assertThat(after.advice()).noneMatch(row -> row.kind() == Advice.Kind.FEWER_THREADS);
+    }
+
+    /** Case P5, by the other action that the advice names. */
+    @Test
+    void workspacesDestroyedWhenAThreadIsDone_saveTheSame() throws Exception {
+        int threads = 6;
+        TraceAnalysis before = analyze(CaseTraces.servingThreads(file("before"), threads, false));
+        Advice advice = advice(before, Advice.Kind.FEWER_THREADS);
+        assertThat(advice.action()).contains("destroyAllWorkspacesForCurrentThread() when a thread is done");
+
+        TraceAnalysis after = analyze(CaseTraces.servingThreads(file("after"), threads, true));
+
+        assertSaved(advice, before, after);
+    }
+
+    @Test
+    void collectedEachIteration_batchNormalisation_savesWhatItSays() throws Exception {
+        TraceAnalysis before = analyze(train("before", false));
+        Advice advice = advice(before, Advice.Kind.CLOSE_DETACHED);
+
+        assertThat(advice.action()).contains("iterationDone", "Nd4j.getMemoryManager().invokeGc()");
+
+        TraceAnalysis after = analyze(train("after", true));
+
+        assertSaved(advice, before, after);
+    }
+
+    private Path train(String name, boolean collect) throws Exception {
+        MultiLayerNetwork network = (MultiLayerNetwork) Networks.VGG.create(WorkspaceMode.ENABLED);
+        if (collect) {
+            network.addListeners(new BaseTrainingListener() {
+                @Override
+                public void iterationDone(Model model, int iteration, int epoch) {
+                    Nd4j.getMemoryManager().invokeGc();
+                }
+            });
+        }
+        // Made beforehand and kept, so that the collector frees only what layers detached.
+        List<DataSet> data =
+                IntStream.range(0, 12).mapToObj(i -> Networks.VGG.data(32, i)).toList();
+        return CaseTraces.record(file(name), network, () -> data.forEach(network::fit));
+    }
+
+    private static void assertSaved(Advice advice, TraceAnalysis before, TraceAnalysis after) {
+        assertThat(advice.savedBytes()).isPositive();
+        assertThat(reserved(before) - reserved(after))
+                .as("advice: %s", advice)
+                .isCloseTo(advice.savedBytes(), within(advice.savedBytes() / 10));
+    }
+
+    private static long reserved(TraceAnalysis analysis) {
+        return analysis.peakBytes(Measure.RESERVED, MemorySpace.HOST);
+    }
+
+    private static long end(TraceAnalysis analysis) {
+        return analysis.owners().stream().mapToLong(UsageRow::endBytes).sum();
+    }
+
+    private static long number(String pattern, String text) {
+        Matcher matcher = Pattern.compile(pattern).matcher(text);
+        assertThat(matcher.find()).as(text).isTrue();
+        return Long.parseLong(matcher.group(1));
+    }
+
+    private static Advice advice(TraceAnalysis analysis, Advice.Kind kind) {
+        return analysis.advice().stream()
+                .filter(advice -> advice.kind() == kind)
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("no " + kind + " in " + analysis.advice()));
+    }
+
+    private Path file(String name) {
+        return folder.resolve(name + ".memopt");
+    }
+
+    private static TraceAnalysis analyze(Path file) throws IOException {
+        return TraceAnalyzer.analyze(file);
+    }
+}
