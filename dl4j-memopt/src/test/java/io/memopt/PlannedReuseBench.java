@@ -42,6 +42,9 @@ class PlannedReuseBench {
 
     private static final int MEASURED = 6;
     private static final double MB = 1e6;
+    /** All of it resident from the start, so that differences in resident size are native. */
+    private static final String[] HEAP = {"-Xms384m", "-Xmx384m", "-XX:+AlwaysPreTouch"};
+
 
     private static final MemOptConfig PLANNED =
             MemOptConfig.builder().reuse(Reuse.PLANNED).build();
@@ -82,13 +85,14 @@ class PlannedReuseBench {
             both("  resident peak of the process", "residentPeak", plain, planned);
             both("  the same after warm-up", "residentPeakSettled", plain, planned);
             both("  of it parameters, gradients, updater state", "network", plain, planned);
-            both("  Java heap committed", "heap", plain, planned);
+            both("  of it Java heap", "heap", plain, planned);
         }
     }
 
     private static ChildJvm.Result child(ReferenceNetworks network, Way way) throws IOException, InterruptedException {
         return ChildJvm.of(Child.class, network.name(), way.name())
-                .options("-Xmx1g")
+                .options(HEAP)
+                .options("-Dorg.bytedeco.javacpp.maxbytes=8g", "-Dorg.bytedeco.javacpp.maxphysicalbytes=16g")
                 .run()
                 .ok();
     }

@@ -8,6 +8,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
@@ -79,8 +80,12 @@ final class Diary {
         assertThat(scores).containsExactlyElementsOf(other.scores);
         assertThat(inference).containsExactlyElementsOf(other.inference);
         assertThat(activations).containsExactlyElementsOf(other.activations);
-        assertThat(parameters).containsExactly(other.parameters);
-        assertThat(updaterState).containsExactly(other.updaterState);
+        assertThat(Arrays.mismatch(parameters, other.parameters))
+                .as("first parameter that differs, of %d", parameters.length)
+                .isEqualTo(-1);
+        assertThat(Arrays.mismatch(updaterState, other.updaterState))
+                .as("first number of the updater state that differs, of %d", updaterState.length)
+                .isEqualTo(-1);
     }
 
     boolean hasActivations() {
