@@ -45,7 +45,6 @@ class PlannedReuseBench {
     /** All of it resident from the start, so that differences in resident size are native. */
     private static final String[] HEAP = {"-Xms384m", "-Xmx384m", "-XX:+AlwaysPreTouch"};
 
-
     private static final MemOptConfig PLANNED =
             MemOptConfig.builder().reuse(Reuse.PLANNED).build();
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy;
 
+import java.lang.ref.WeakReference;
 import org.deeplearning4j.nn.api.Model;
 import org.nd4j.linalg.factory.Nd4j;
 
@@ -10,11 +11,13 @@ import org.nd4j.linalg.factory.Nd4j;
  * thread, and what layers carry from one call to the next, e.g. recurrent ones from one segment of a sequence to the next.
  */
 final class PassState {
+    private final WeakReference<Model> model;
     private final long rootState;
     private final long nodeState;
     private final ObjectState layers;
 
-    private PassState(long rootState, long nodeState, ObjectState layers) {
+    private PassState(Model model, long rootState, long nodeState, ObjectState layers) {
+        this.model = new WeakReference<>(model);
         this.rootState = rootState;
         this.nodeState = nodeState;
         this.layers = layers;
@@ -27,9 +30,14 @@ final class PassState {
      */
     static PassState of(Model model) {
         return new PassState(
+                model,
                 Nd4j.getRandom().rootState(),
                 Nd4j.getRandom().nodeState(),
                 ObjectState.of(NetworkAccess.layers(model)));
+    }
+
+    boolean isOf(Model other) {
+        return model.refersTo(other);
     }
 
     void restore() {

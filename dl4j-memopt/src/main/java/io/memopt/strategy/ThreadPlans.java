@@ -117,9 +117,13 @@ final class ThreadPlans {
     }
 
     private static void derive(NetworkPlans.Plans plans, PlannedRegion region) {
-        ArenaPlan derived = plans.derive(region.key(), PlanOptions.within(PLANNING));
-        if (derived != null) {
-            region.derived(derived);
+        try {
+            ArenaPlan derived = plans.derive(region.key(), PlanOptions.within(PLANNING));
+            if (derived != null) {
+                region.derived(derived);
+            }
+        } catch (RuntimeException | OutOfMemoryError e) {
+            log.debug("No plan follows for {}: {}", region.key(), e.toString());
         }
     }
 
@@ -168,6 +172,9 @@ final class ThreadPlans {
                     .map(array -> PlannedArray.of(
                             array, !training || (keep && array.workspace().equals(PASS))))
                     .toList();
+            if (region.stage() == PlannedRegion.Stage.REFUSED) {
+                return;
+            }
             region.planned(ArenaPlan.of(arrays, PlanOptions.within(PLANNING)));
             if (!training) {
                 // All arrays live to the end of their scopes, as ND4J has them live: there is nothing to prove.
@@ -210,7 +217,11 @@ final class ThreadPlans {
         PlannedRegion region = current;
         PassState start = before;
         ArenaPlan plan = region == null ? null : region.plan();
-        if (start != null && plan != null && region != null && region.stage() == PlannedRegion.Stage.PLANNED) {
+        if (start != null
+                && start.isOf(model)
+                && plan != null
+                && region != null
+                && region.stage() == PlannedRegion.Stage.PLANNED) {
             before = null;
             WorkspaceReuse.releaseBlocks();
             try (TwinPass twin = new TwinPass(model, start)) {

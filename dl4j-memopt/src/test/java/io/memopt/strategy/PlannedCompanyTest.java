@@ -229,8 +229,9 @@ class PlannedCompanyTest {
         TraceAnalysis analysis = TraceAnalyzer.analyze(file);
         assertThat(analysis.facts().exact()).isTrue();
         assertThat(analysis.facts().unmatchedFrees()).isZero();
-        assertThat(analysis.liveness()).isNotEmpty().allSatisfy(row -> assertThat(row.unknownArrays())
-                .isZero());
+        assertThat(analysis.liveness())
+                .isNotEmpty()
+                .allSatisfy(row -> assertThat(row.unknownArrays()).isZero());
         assertExports(file, folder);
         assertReport(file, folder, replay);
     }

@@ -99,6 +99,11 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace, Wo
     }
 
     @Override
+    public boolean holdsMemory() {
+        return getCurrentSize() > 0 || getNumberOfExternalAllocations() > 0;
+    }
+
+    @Override
     public void forgetBlock() {
         destroyWorkspace(true);
         maxCycle.set(0);

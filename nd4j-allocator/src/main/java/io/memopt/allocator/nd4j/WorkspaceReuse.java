@@ -39,7 +39,7 @@ public final class WorkspaceReuse {
     }
 
     /**
-     * Gives back the blocks that ND4J holds for the closed network workspaces of the calling thread, and has ND4J forget what
+     * Gives back the blocks and spilled arrays that ND4J holds for the closed network workspaces of the calling thread, and has ND4J forget what
      * sizes it learnt for them. Bytes that they need from now on come from the arena or are allocated one by one.
      */
     public static void releaseBlocks() {
@@ -47,7 +47,7 @@ public final class WorkspaceReuse {
             if (workspace instanceof ForgetfulWorkspace forgetful
                     && serves(workspace.getId())
                     && !workspace.isScopeActive()
-                    && workspace.getCurrentSize() > 0) {
+                    && forgetful.holdsMemory()) {
                 forgetful.forgetBlock();
             }
         }
@@ -76,6 +76,9 @@ public final class WorkspaceReuse {
 
     /** A workspace whose block can be taken away. */
     interface ForgetfulWorkspace {
+
+        /** Whether there is a block, or an array of its own that the last scope left behind. */
+        boolean holdsMemory();
 
         /** Frees the block and forgets how large it should be, as if it had never been opened: ND4J may learn that anew. */
         void forgetBlock();
