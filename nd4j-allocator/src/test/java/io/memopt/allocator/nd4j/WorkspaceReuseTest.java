@@ -81,7 +81,7 @@ class WorkspaceReuseTest {
             INDArray third = array();
             assertThat(second.data().address()).isEqualTo(first.data().address());
             assertThat(third.data().address()).isNotEqualTo(first.data().address());
-            assertThat(ledger.inUseBytes(MemorySpace.HOST)).isEqualTo(2 * BYTES);
+            assertThat(arrayBytes(OUTER)).isEqualTo(2 * BYTES);
         }
         assertThat(script.closed)
                 .singleElement()
@@ -196,6 +196,13 @@ class WorkspaceReuseTest {
 
     private static INDArray array() {
         return Nd4j.create(DataType.FLOAT, BYTES / 4);
+    }
+
+    private long arrayBytes(String workspace) {
+        return ledger.accounts().stream()
+                .filter(account -> account.name().equals(workspace))
+                .mapToLong(WorkspaceAccount::arrayBytes)
+                .sum();
     }
 
     private long arenaBytes() {
