@@ -21,13 +21,15 @@ import org.nd4j.linalg.factory.Nd4j;
  * What recording costs a training step: plain Deeplearning4j, plain again (the noise), hooks alone, attached, attached
  * with a trace file, with last uses in it, with scope check. All in one JVM, in rounds, in an order that rotates with each round. A block's figure is the lower
  * quartile of its steps, which other load on the machine disturbs least; compared is each block with the plain one of
- * the same round.
+ * the same round. Last, the recorder's share of the samples of a profiler.
  *
  * <p>A program too, for machines on which the tests do not run. Arguments: rounds, then {@code FAMILY,batch} pairs.
  */
 public final class StepCost {
     private static final int WARM = 20;
     private static final int TIMED = 40;
+    /** Steps sampled for each round. */
+    private static final int SAMPLED = 60;
 
     private enum Variant {
         PLAIN,
@@ -83,7 +85,23 @@ public final class StepCost {
                     compared(wall(steps[variant]), wall(steps[0])),
                     compared(cpu(steps[variant]), cpu(steps[0])));
         }
+        print("  %s", share(model, data));
         return wall;
+    }
+
+    /** How much of the training thread's time is the recorder's own code. */
+    private RecorderShare share(Model model, DataSet data) {
+        MemoryHooks.uninstall();
+        try (MemOpt memopt = MemOpt.attach(model)) {
+            steps(model, data);
+            return RecorderShare.during(() -> {
+                for (int i = 0; i < SAMPLED * rounds; i++) {
+                    Networks.fit(model, data);
+                }
+            });
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private static Step block(Model model, DataSet data, Variant variant) {

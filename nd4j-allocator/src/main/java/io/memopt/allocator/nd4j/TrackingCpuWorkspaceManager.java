@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
-import java.util.Map;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
 import org.nd4j.linalg.api.memory.enums.DebugMode;
@@ -37,22 +36,20 @@ public final class TrackingCpuWorkspaceManager extends CpuWorkspaceManager {
                 : new TrackingCpuWorkspace(configuration, id, device);
     }
 
+    /** Asked for every array; workspaces from before the hooks give way to recorded ones when they are asked for again. */
     @Override
     public MemoryWorkspace getWorkspaceForCurrentThread(WorkspaceConfiguration configuration, String id) {
-        HookFailures.contain(() -> {
-            replace(id);
+        MemoryWorkspace workspace = super.getWorkspaceForCurrentThread(configuration, id);
+        try {
+            if (RecordedWorkspace.isReplaceable(workspace, CpuWorkspace.class) && !bypassed()) {
+                destroyWorkspace(workspace);
+                workspace = super.getWorkspaceForCurrentThread(configuration, id);
+            }
             MemoryHooks.recording().observers().configurationUsed(configuration, id);
-        });
-        return super.getWorkspaceForCurrentThread(configuration, id);
-    }
-
-    /** Workspaces from before the hooks give way to recorded ones when they are asked for the next time. */
-    private void replace(String id) {
-        Map<String, MemoryWorkspace> mine = backingMap.get();
-        MemoryWorkspace known = mine == null ? null : mine.get(id);
-        if (!bypassed() && RecordedWorkspace.isReplaceable(known, CpuWorkspace.class)) {
-            destroyWorkspace(known);
+        } catch (RuntimeException | LinkageError e) {
+            HookFailures.report(e);
         }
+        return workspace;
     }
 
     private boolean bypassed() {

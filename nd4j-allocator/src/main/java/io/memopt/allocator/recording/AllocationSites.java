@@ -21,7 +21,7 @@ public final class AllocationSites {
     static final long MINIMUM_BYTES = 64 * 1024;
 
     private static final int ALWAYS = 4;
-    private static final int SOMETIMES = 64;
+    private static final int SOMETIMES = 256;
     private static final int MAX_FRAMES = 64;
 
     private final AtomicIntegerArray seen;

@@ -5,15 +5,21 @@ package io.memopt.allocator.recording;
 import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.TransferDirection;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
 /** Monotonic counts of what flowed since the start. Threading: any thread; sums are exact once writers rest. */
 public final class FlowCounters {
     private static final int SPACES = MemorySpace.values().length;
 
-    private final LongAdder[] allocations = adders(AllocationKind.values().length * SPACES);
-    private final LongAdder[] allocatedBytes = adders(AllocationKind.values().length * SPACES);
-    private final LongAdder[] freedBytes = adders(AllocationKind.values().length * SPACES);
+    /** Count, allocated bytes and freed bytes of a kind in a space lie together: the hot path meets cold caches. */
+    private static final int STRIDE = 4;
+
+    private static final int COUNT = 0;
+    private static final int ALLOCATED = 1;
+    private static final int FREED = 2;
+
+    private final AtomicLongArray memory = new AtomicLongArray(AllocationKind.values().length * SPACES * STRIDE);
     private final LongAdder[] failures = adders(SPACES);
     private final LongAdder[] transfers = adders(TransferDirection.values().length);
     private final LongAdder[] transferredBytes = adders(TransferDirection.values().length);
@@ -24,15 +30,15 @@ public final class FlowCounters {
     FlowCounters() {}
 
     public long allocations(AllocationKind kind, MemorySpace space) {
-        return allocations[index(kind, space)].sum();
+        return memory.get(index(kind, space) + COUNT);
     }
 
     public long allocatedBytes(AllocationKind kind, MemorySpace space) {
-        return allocatedBytes[index(kind, space)].sum();
+        return memory.get(index(kind, space) + ALLOCATED);
     }
 
     public long freedBytes(AllocationKind kind, MemorySpace space) {
-        return freedBytes[index(kind, space)].sum();
+        return memory.get(index(kind, space) + FREED);
     }
 
     /** Allocations that the operating system or driver refused. */
@@ -63,12 +69,13 @@ public final class FlowCounters {
     }
 
     void allocated(AllocationKind kind, MemorySpace space, long bytes) {
-        allocations[index(kind, space)].increment();
-        allocatedBytes[index(kind, space)].add(bytes);
+        int index = index(kind, space);
+        memory.getAndIncrement(index + COUNT);
+        memory.getAndAdd(index + ALLOCATED, bytes);
     }
 
     void freed(AllocationKind kind, MemorySpace space, long bytes) {
-        freedBytes[index(kind, space)].add(bytes);
+        memory.getAndAdd(index(kind, space) + FREED, bytes);
     }
 
     void failed(MemorySpace space) {
@@ -87,7 +94,7 @@ public final class FlowCounters {
     }
 
     private static int index(AllocationKind kind, MemorySpace space) {
-        return kind.ordinal() * SPACES + space.ordinal();
+        return (kind.ordinal() * SPACES + space.ordinal()) * STRIDE;
     }
 
     private static LongAdder[] adders(int n) {

@@ -21,7 +21,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
@@ -48,7 +47,6 @@ import org.slf4j.LoggerFactory;
 public final class MemoryLedger {
     private static final Logger log = LoggerFactory.getLogger(MemoryLedger.class);
     private static final int SPACES = MemorySpace.values().length;
-    private static final int KINDS = AllocationKind.values().length;
     private static final Category[] CATEGORIES = Category.values();
     /** Names of workspaces with flows of their own; a program that makes up names shares the rest. */
     private static final int MAX_WORKSPACE_NAMES = 4096;
@@ -68,14 +66,15 @@ public final class MemoryLedger {
     private final SiteTable siteTable = new SiteTable();
 
     private final ConcurrentHashMap<Long, LiveAllocation> live = new ConcurrentHashMap<>();
+    /** Those that views are counted for: few, so that asking for a view of something else is cheap. */
+    private final ConcurrentHashMap<Long, LiveAllocation> large = new ConcurrentHashMap<>();
+
     private final ConcurrentHashMap<Long, LiveAllocation> views = new ConcurrentHashMap<>();
     private final ConcurrentHashMap<Integer, WorkspaceAccount> accounts = new ConcurrentHashMap<>();
     private final AtomicReferenceArray<@Nullable OwnerAccount> byOwner;
 
     private final PeakTotal[] inUse = totals(SPACES);
     private final PeakTotal[] reserved = totals(SPACES);
-    private final AtomicLong[] inUseByCategory = counters(CATEGORIES.length);
-    private final AtomicLong[] reservedByKind = counters(KINDS * SPACES);
     private final PeakMarker inUsePeak = new PeakMarker(this::categoryBytes);
     private final PeakMarker reservedPeak = new PeakMarker(this::categoryBytes);
     private final FlowCounters flows = new FlowCounters();
@@ -192,7 +191,7 @@ public final class MemoryLedger {
                 context.iteration(owners),
                 account,
                 site);
-        LiveAllocation stale = live.put(key, allocation);
+        LiveAllocation stale = put(key, allocation);
         if (stale != null) {
             end(stale, now);
         }
@@ -234,7 +233,7 @@ public final class MemoryLedger {
 
     /** Memory of its own is about to be given back. Unknown keys (allocated before the hooks, views) are ignored. */
     public void freed(long key) {
-        LiveAllocation allocation = live.remove(key);
+        LiveAllocation allocation = take(key);
         if (allocation != null) {
             end(allocation, System.nanoTime());
             return;
@@ -247,7 +246,7 @@ public final class MemoryLedger {
 
     /** The allocation behind {@code key} moved to {@code address} and takes {@code bytes}; unknown keys are ignored. */
     public void resized(long key, long address, long bytes) {
-        LiveAllocation before = live.remove(key);
+        LiveAllocation before = take(key);
         if (before == null) {
             return;
         }
@@ -265,7 +264,7 @@ public final class MemoryLedger {
                 before.iteration(),
                 before.account(),
                 before.site());
-        live.put(key, after);
+        put(key, after);
         begin(after, context);
         emit(
                 EventCode.of(EventKind.ALLOCATE, after.kind(), after.space()),
@@ -280,11 +279,11 @@ public final class MemoryLedger {
 
     /** A view of the allocation behind {@code parentKey} was made. Costs nothing for parents that are small or unknown. */
     public void viewCreated(long parentKey, long viewKey) {
-        LiveAllocation parent = live.get(parentKey);
+        LiveAllocation parent = large.get(parentKey);
         if (parent == null) {
             parent = views.isEmpty() ? null : views.get(parentKey);
         }
-        if (parent != null && parent.roundedBytes() >= AllocationSites.MINIMUM_BYTES) {
+        if (parent != null) {
             parent.viewCreated();
             views.put(viewKey, parent);
         }
@@ -505,12 +504,12 @@ public final class MemoryLedger {
     }
 
     public long reservedBytes(AllocationKind kind, MemorySpace space) {
-        return reservedByKind[kind.ordinal() * SPACES + space.ordinal()].get();
+        return kind.ownsMemory() ? flows.allocatedBytes(kind, space) - flows.freedBytes(kind, space) : 0;
     }
 
     /** Bytes of arrays of {@code category} in all spaces now. */
     public long inUseBytes(Category category) {
-        return inUseByCategory[category.ordinal()].get();
+        return categoryBytes()[category.ordinal()];
     }
 
     /** A new reader of "largest since I last asked"; see {@link PeakWindow}. */
@@ -539,10 +538,10 @@ public final class MemoryLedger {
                     all.add(new OwnerUsage(
                             owners.ownerOf(id),
                             space,
-                            account.inUse.get(),
-                            account.inUse.peak(),
-                            account.allocations.sum(),
-                            account.allocatedBytes.sum()));
+                            account.get(),
+                            account.peak(),
+                            account.allocations(),
+                            account.allocatedBytes()));
                 }
             }
         }
@@ -575,7 +574,7 @@ public final class MemoryLedger {
 
     /** Java heap that the books themselves take, estimated from the number of their entries. */
     public long memoryBytes() {
-        return LIVE_BYTES * (live.size() + views.size())
+        return LIVE_BYTES * (live.size() + large.size() + views.size())
                 + OWNER_BYTES * owners.size()
                 + WORKSPACE_BYTES * accounts.size()
                 + SLOT_BYTES * owners.capacity();
@@ -589,10 +588,10 @@ public final class MemoryLedger {
     /** In use by category, categories without bytes left out. */
     public Map<Category, Long> inUseByCategory() {
         Map<Category, Long> result = new EnumMap<>(Category.class);
+        long[] all = categoryBytes();
         for (Category category : CATEGORIES) {
-            long bytes = inUseBytes(category);
-            if (bytes != 0) {
-                result.put(category, bytes);
+            if (all[category.ordinal()] != 0) {
+                result.put(category, all[category.ordinal()]);
             }
         }
         return result;
@@ -600,12 +599,33 @@ public final class MemoryLedger {
 
     // ---- arithmetic
 
+    private @Nullable LiveAllocation put(long key, LiveAllocation allocation) {
+        LiveAllocation stale = live.put(key, allocation);
+        if (isLarge(allocation)) {
+            large.put(key, allocation);
+        } else if (stale != null && isLarge(stale)) {
+            large.remove(key);
+        }
+        return stale;
+    }
+
+    private @Nullable LiveAllocation take(long key) {
+        LiveAllocation allocation = live.remove(key);
+        if (allocation != null && isLarge(allocation)) {
+            large.remove(key);
+        }
+        return allocation;
+    }
+
+    private static boolean isLarge(LiveAllocation allocation) {
+        return allocation.roundedBytes() >= AllocationSites.MINIMUM_BYTES;
+    }
+
     private void begin(LiveAllocation a, ThreadContext context) {
         int space = a.space().ordinal();
         long bytes = a.roundedBytes();
         WorkspaceAccount account = a.account();
         flows.allocated(a.kind(), a.space(), bytes);
-        reservedByKind[a.kind().ordinal() * SPACES + space].addAndGet(bytes);
         if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
             account.blockAllocated(a.space(), bytes);
         } else {
@@ -628,7 +648,6 @@ public final class MemoryLedger {
         int owner = a.end();
         reservedPeak.settle();
         flows.freed(a.kind(), a.space(), bytes);
-        reservedByKind[a.kind().ordinal() * SPACES + space].addAndGet(-bytes);
         reserved[space].subtract(bytes);
         if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
             account.blockFreed(a.space(), bytes);
@@ -676,8 +695,7 @@ public final class MemoryLedger {
     }
 
     private void use(int owner, MemorySpace space, long bytes, ThreadContext context, long now) {
-        accountOf(owner, space).inUse.add(bytes);
-        inUseByCategory[owners.ownerOf(owner).category().ordinal()].addAndGet(bytes);
+        accountOf(owner, space).add(bytes);
         long peak = inUse[space.ordinal()].add(bytes);
         if (peak != PeakTotal.NO_PEAK) {
             inUsePeak.reached(peak, now, owner, context.iteration(owners));
@@ -687,8 +705,7 @@ public final class MemoryLedger {
     private void unuse(int owner, MemorySpace space, long bytes) {
         inUsePeak.settle();
         reservedPeak.settle();
-        accountOf(owner, space).inUse.subtract(bytes);
-        inUseByCategory[owners.ownerOf(owner).category().ordinal()].addAndGet(-bytes);
+        accountOf(owner, space).subtract(bytes);
         inUse[space.ordinal()].subtract(bytes);
     }
 
@@ -709,10 +726,17 @@ public final class MemoryLedger {
         return flowsByWorkspace.computeIfAbsent(name, n -> new WorkspaceFlows());
     }
 
+    /** Bytes in use by category, in the order of the enum. O(owners): the hot path adds to owners only. */
     private long[] categoryBytes() {
         long[] bytes = new long[CATEGORIES.length];
-        for (int i = 0; i < bytes.length; i++) {
-            bytes[i] = inUseByCategory[i].get();
+        int known = owners.size();
+        for (int id = 0; id < known; id++) {
+            for (int space = 0; space < SPACES; space++) {
+                OwnerAccount account = byOwner.get(id * SPACES + space);
+                if (account != null) {
+                    bytes[owners.ownerOf(id).category().ordinal()] += account.get();
+                }
+            }
         }
         return bytes;
     }
@@ -752,13 +776,5 @@ public final class MemoryLedger {
             totals[i] = new PeakTotal();
         }
         return totals;
-    }
-
-    private static AtomicLong[] counters(int n) {
-        AtomicLong[] counters = new AtomicLong[n];
-        for (int i = 0; i < n; i++) {
-            counters[i] = new AtomicLong();
-        }
-        return counters;
     }
 }

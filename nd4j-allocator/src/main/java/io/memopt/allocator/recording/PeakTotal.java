@@ -2,51 +2,62 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.recording;
 
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 
 /**
  * A sum that knows its largest value since the start and since {@link PeakWindows} last asked.
  *
+ * <p>Plain fields with updaters, so that all figures lie together: the hot path meets cold caches.
+ *
  * <p>Threading: lock-free. With racing adders a peak may miss by what was in flight, never by more.
  */
-final class PeakTotal {
+class PeakTotal {
     /** Smaller than any sum. */
     static final long NO_PEAK = Long.MIN_VALUE;
 
-    private final AtomicLong sum = new AtomicLong();
-    private final AtomicLong peak = new AtomicLong();
-    private final AtomicLong window = new AtomicLong();
+    private static final AtomicLongFieldUpdater<PeakTotal> SUM =
+            AtomicLongFieldUpdater.newUpdater(PeakTotal.class, "sum");
+
+    private static final AtomicLongFieldUpdater<PeakTotal> PEAK =
+            AtomicLongFieldUpdater.newUpdater(PeakTotal.class, "peak");
+
+    private static final AtomicLongFieldUpdater<PeakTotal> WINDOW =
+            AtomicLongFieldUpdater.newUpdater(PeakTotal.class, "window");
+
+    private volatile long sum;
+    private volatile long peak;
+    private volatile long window;
 
     /** Adds; returns the new sum when it is the largest so far, else {@link #NO_PEAK}. */
     long add(long bytes) {
-        long now = sum.addAndGet(bytes);
-        if (now > window.get()) {
-            window.accumulateAndGet(now, Math::max);
+        long now = SUM.addAndGet(this, bytes);
+        if (now > window) {
+            WINDOW.accumulateAndGet(this, now, Math::max);
         }
-        return now > peak.get() && raise(now) ? now : NO_PEAK;
+        return now > peak && raise(now) ? now : NO_PEAK;
     }
 
     void subtract(long bytes) {
-        sum.addAndGet(-bytes);
+        SUM.addAndGet(this, -bytes);
     }
 
     long get() {
-        return sum.get();
+        return sum;
     }
 
     long peak() {
-        return peak.get();
+        return peak;
     }
 
     long takeWindow() {
-        long taken = window.getAndSet(sum.get());
+        long taken = WINDOW.getAndSet(this, sum);
         // What was added between the two calls above is still there but was cut off the new window.
-        window.accumulateAndGet(sum.get(), Math::max);
+        WINDOW.accumulateAndGet(this, sum, Math::max);
         return taken;
     }
 
     private boolean raise(long now) {
-        long before = peak.getAndAccumulate(now, Math::max);
+        long before = PEAK.getAndAccumulate(this, now, Math::max);
         return now > before;
     }
 }

@@ -73,7 +73,7 @@ final class PeakWindows {
         for (int i = 0; i < slots; i++) {
             OwnerAccount account = byOwner.get(i);
             if (account != null) {
-                long bytes = Math.max(account.inUse.takeWindow(), account.inUse.get());
+                long bytes = Math.max(account.takeWindow(), account.get());
                 for (PeakWindow window : open) {
                     window.pending().owner(i, bytes);
                 }

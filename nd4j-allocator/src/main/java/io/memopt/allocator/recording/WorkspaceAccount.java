@@ -175,7 +175,9 @@ public final class WorkspaceAccount {
         cycleTotalBytes += bytes;
         long now = arrayBytes + bytes;
         arrayBytes = now;
-        windowUsedBytes.accumulateAndGet(now, Math::max);
+        if (now > windowUsedBytes.get()) {
+            windowUsedBytes.accumulateAndGet(now, Math::max);
+        }
     }
 
     synchronized void spilled(long bytes) {
