@@ -29,6 +29,7 @@ import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
 import io.memopt.strategy.GarbageRelease;
+import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
 import java.lang.ref.WeakReference;
@@ -178,7 +179,7 @@ final class Session {
     synchronized void planReuse(@Nullable Path profile) {
         if (reuse == null) {
             try {
-                reuse = PlannedReuse.begin(tracker, tracker.recording().uses() != null, profile);
+                reuse = PlannedReuse.begin(tracker, profile);
             } catch (HookException e) {
                 log.warn("{} Training goes on without plans.", e.getMessage());
             }
@@ -264,6 +265,7 @@ final class Session {
         if (listeners(model).stream().noneMatch(MemoryListener.class::isInstance)) {
             MemoryListener listener = new MemoryListener(tracker);
             ours.add(listener);
+            NetworkAccess.renewListeners(model);
             addListener(model, listener);
         }
     }
@@ -272,6 +274,7 @@ final class Session {
     private void remove(Model model) {
         List<TrainingListener> others = new ArrayList<>(listeners(model));
         if (others.removeIf(ours::contains)) {
+            NetworkAccess.renewListeners(model);
             model.setListeners(others.toArray(TrainingListener[]::new));
         }
         if (others.stream().noneMatch(MemoryListener.class::isInstance)) {

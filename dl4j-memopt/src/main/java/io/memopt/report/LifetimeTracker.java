@@ -64,7 +64,7 @@ final class LifetimeTracker {
         event++;
         switch (EventCode.kind(code)) {
             case ALLOCATE -> allocated(code, time, owner, workspace, address, extra);
-            case FREE -> freed(code, time, address, bytes);
+            case FREE -> freed(code, time, owner, workspace, address, bytes);
             case SCOPE_RELEASE -> released(workspace, time);
             case RECLASSIFY -> reclassified(code, time, owner, address, bytes);
             default -> throw new IllegalArgumentException("code=" + code + " does not change memory");
@@ -115,11 +115,24 @@ final class LifetimeTracker {
         begin(lifetime);
     }
 
-    private void freed(int code, long time, long address, long rounded) {
-        Lifetime lifetime = disown(EventCode.space(code), address, rounded);
+    private void freed(int code, long time, int owner, int workspace, long address, long rounded) {
+        Lifetime lifetime = EventCode.allocation(code).ownsMemory()
+                ? disown(EventCode.space(code), address, rounded)
+                : takeArray(owner, workspace, address);
         if (lifetime != null) {
             end(lifetime, time);
         }
+    }
+
+    /** An array gives its bytes to another before its scope ends; the newest at its address. */
+    private @Nullable Lifetime takeArray(int owner, int workspace, long address) {
+        List<Lifetime> live = arrays.getOrDefault(workspace, List.of());
+        for (int i = live.size() - 1; i >= 0; i--) {
+            if (live.get(i).address == address && live.get(i).owner == owner) {
+                return live.remove(i);
+            }
+        }
+        return null;
     }
 
     private void released(int workspace, long time) {

@@ -5,16 +5,17 @@ package io.memopt.strategy;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.List;
+import java.util.Map;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.TrainingListener;
+import org.jspecify.annotations.Nullable;
 
 /** What MultiLayerNetwork and ComputationGraph have in common and no interface says. */
-final class NetworkAccess {
+public final class NetworkAccess {
     private static final ClassValue<Field> LISTENERS = new ClassValue<>() {
         @Override
         protected Field computeValue(Class<?> type) {
@@ -23,6 +24,20 @@ final class NetworkAccess {
     };
 
     private NetworkAccess() {}
+
+    /**
+     * Gives {@code model} a list of its own with the same listeners, so that listeners can be added and removed while one of
+     * them is being called: Deeplearning4j goes on through the old list.
+     *
+     * @throws IllegalStateException if the list cannot be replaced
+     */
+    public static void renewListeners(Model model) {
+        try {
+            LISTENERS.get(model.getClass()).set(model, new ArrayList<>(listeners(model)));
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException("listeners of " + model.getClass() + " cannot be replaced", e);
+        }
+    }
 
     static Collection<TrainingListener> listeners(Model model) {
         return model instanceof MultiLayerNetwork network
@@ -45,14 +60,26 @@ final class NetworkAccess {
                 : ((ComputationGraph) model).getLayers();
     }
 
-    static List<RecurrentLayer> recurrentLayers(Model model) {
-        List<RecurrentLayer> recurrent = new ArrayList<>();
+    /** Layers of a MultiLayerNetwork, vertices with their layers of a ComputationGraph. */
+    static Object[] parts(Model model) {
+        return model instanceof MultiLayerNetwork network
+                ? network.getLayers()
+                : ((ComputationGraph) model).getVertices();
+    }
+
+    /** Whether a recurrent layer goes on from an earlier segment or time step. */
+    static boolean carriesState(Model model) {
         for (Layer layer : layers(model)) {
-            if (layer instanceof RecurrentLayer one) {
-                recurrent.add(one);
+            if (layer instanceof BaseRecurrentLayer<?> recurrent
+                    && !(isEmpty(recurrent.rnnGetTBPTTState()) && isEmpty(recurrent.rnnGetPreviousState()))) {
+                return true;
             }
         }
-        return recurrent;
+        return false;
+    }
+
+    private static boolean isEmpty(@Nullable Map<?, ?> state) {
+        return state == null || state.isEmpty();
     }
 
     /**

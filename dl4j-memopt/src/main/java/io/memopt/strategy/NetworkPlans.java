@@ -114,6 +114,7 @@ final class NetworkPlans {
 
     /** All plans, of all networks that still exist. */
     synchronized List<PlannedRegion> regions() {
+        all.removeIf(plans -> plans.model.refersTo(null));
         List<PlannedRegion> regions = new ArrayList<>();
         all.forEach(plans -> regions.addAll(plans.regions()));
         return regions;

@@ -92,6 +92,13 @@ final class PlannedRegion {
         return missed.get() == 0 && recordings == 0;
     }
 
+    /** The pass that was recorded did not come to its end, so the plan may lack arrays. */
+    void abandoned() {
+        if (stage == Stage.PLANNED && recordings < MAX_RECORDINGS) {
+            stage = Stage.UNKNOWN;
+        }
+    }
+
     void trust() {
         stage = Stage.TRUSTED;
     }

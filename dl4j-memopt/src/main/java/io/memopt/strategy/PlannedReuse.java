@@ -6,7 +6,6 @@ import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.RegionPolicy;
-import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.plan.PlanOptions;
 import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.reuse.ArenaPlan;
@@ -19,7 +18,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
@@ -31,33 +29,35 @@ import org.slf4j.LoggerFactory;
  * shapes is recorded and planned; the same minibatch is then computed once more under the plan, and only if gradients and score
  * are the same bits do later passes use it. Whatever does not fit a plan is left to ND4J.
  *
- * <p>Threading: safe. Memory: the arenas, and a copy of the gradients during the second computation.
+ * <p>Threading: safe. Memory: the arenas, and during the second computation a copy of the gradients and of arrays that
+ * layers of users' own classes keep.
  */
 public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoCloseable {
+    /** Of so many threads that have ended, the plans can still be asked for. */
+    static final int MAX_ENDED_THREADS = 16;
+
     private static final Logger log = LoggerFactory.getLogger(PlannedReuse.class);
 
     private final TrainingTracker tracker;
     private final @Nullable Path file;
     private final PlanProfile profile;
     private final List<ThreadPlans> all = new ArrayList<>();
-    private final ThreadLocal<ThreadPlans> threads;
+    private final ThreadLocal<ThreadPlans> threads = ThreadLocal.withInitial(this::add);
 
-    private PlannedReuse(TrainingTracker tracker, boolean usesStay, @Nullable Path file) {
+    private PlannedReuse(TrainingTracker tracker, @Nullable Path file) {
         this.tracker = tracker;
         this.file = file;
         this.profile = file == null ? PlanProfile.empty() : read(file);
-        this.threads = ThreadLocal.withInitial(() -> add(usesStay));
     }
 
     /**
      * Begins for all networks that {@code tracker} observes.
      *
-     * @param usesStay true when uses are recorded anyway
      * @param file remembers plans across runs; read now if it exists, written by {@link #close}; null for none
      * @throws io.memopt.allocator.nd4j.HookException if workspaces cannot be served
      */
-    public static PlannedReuse begin(TrainingTracker tracker, boolean usesStay, @Nullable Path file) {
-        PlannedReuse reuse = new PlannedReuse(tracker, usesStay, file);
+    public static PlannedReuse begin(TrainingTracker tracker, @Nullable Path file) {
+        PlannedReuse reuse = new PlannedReuse(tracker, file);
         MemoryHooks.reuse(reuse);
         tracker.addModelObserver(reuse);
         return reuse;
@@ -131,6 +131,11 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     }
 
     @Override
+    public boolean belongs() {
+        return threads.get().belongs();
+    }
+
+    @Override
     public void regionClosed(@Nullable PlanCursor cursor) {
         threads.get().regionClosed(cursor);
     }
@@ -145,14 +150,15 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
         threads.get().gradientsComputed(model);
     }
 
-    private ThreadPlans add(boolean usesStay) {
-        WorkspaceReuse reuse = Objects.requireNonNull(tracker.recording().reuse(), "reuse has ended");
+    private ThreadPlans add() {
         NetworkPlans networks = new NetworkPlans(model -> file == null
                 ? Map.of()
                 : profile.plans(NetworkIdentity.of(model), PlanOptions.within(ThreadPlans.PLANNING)));
-        ThreadPlans plans = new ThreadPlans(reuse, networks, usesStay);
+        ThreadPlans plans = new ThreadPlans(networks);
         synchronized (all) {
             all.add(plans);
+            List<ThreadPlans> ended = all.stream().filter(ThreadPlans::ended).toList();
+            all.removeAll(ended.subList(0, Math.max(0, ended.size() - MAX_ENDED_THREADS)));
         }
         return plans;
     }

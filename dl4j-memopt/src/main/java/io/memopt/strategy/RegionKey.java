@@ -15,7 +15,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  *
  * @param pass workspace that was opened first, and for whom: tells training from inference and one layer from another
  * @param batch first dimension of all inputs, labels and masks; 0 when unknown or not the same for all
- * @param shapes the other dimensions
+ * @param shapes the other dimensions, and whether recurrent layers go on from where they stopped
  * @param workspace and size of the first array
  * @param bytes rounded size of the first array
  * @param keepActivations true when they live to the end of the pass for listeners
@@ -46,6 +46,7 @@ record RegionKey(String pass, int batch, String shapes, String workspace, long b
     }
 
     private static RegionKey of(Model model, String pass, String workspace, long bytes, Shapes shapes) {
+        shapes.text.append(NetworkAccess.carriesState(model) ? " with state" : "");
         return new RegionKey(
                 pass, shapes.batch, shapes.text.toString(), workspace, bytes, ActivationReaders.among(model));
     }

@@ -9,9 +9,13 @@ import io.memopt.allocator.plan.PlanOptions;
 import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.PlanCursor;
 import io.memopt.allocator.reuse.PlannedArray;
+import io.memopt.allocator.use.UseBook;
 import io.memopt.allocator.use.UseWindow;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -36,23 +40,26 @@ final class ThreadPlans {
     static final Duration PLANNING = Duration.ofMillis(200);
 
     private final NetworkPlans networks;
-    private final WorkspaceReuse reuse;
-    private final boolean usesStay;
+    private final WeakReference<Thread> thread = new WeakReference<>(Thread.currentThread());
     private @Nullable PlannedRegion current;
     private @Nullable PassState before;
+    private @Nullable UseBook book;
     private @Nullable UseWindow window;
+    /** Arrays of listeners in the window. */
+    private final Set<Integer> strangers = new HashSet<>();
+
     private @Nullable ArenaPlan trial;
     private @Nullable PlanCursor tried;
 
-    /**
-     * Begins with what {@code networks} remembers.
-     *
-     * @param usesStay true when someone else wants uses recorded all the time
-     */
-    ThreadPlans(WorkspaceReuse reuse, NetworkPlans networks, boolean usesStay) {
-        this.reuse = reuse;
+    /** Begins with what {@code networks} remembers. */
+    ThreadPlans(NetworkPlans networks) {
         this.networks = networks;
-        this.usesStay = usesStay;
+    }
+
+    /** Whether the thread that made this is no more. */
+    boolean ended() {
+        Thread its = thread.get();
+        return its == null || !its.isAlive();
     }
 
     NetworkPlans networks() {
@@ -69,13 +76,17 @@ final class ThreadPlans {
         if (trial != null) {
             return trial;
         }
+        if (current != null && before != null) {
+            current.abandoned();
+        }
         current = null;
         before = null;
         if (model == null) {
             return null;
         }
-        boolean training = outermost.equals(PASS);
-        String pass = training ? outermost : outermost + "@" + asker;
+        String call = ModelCall.current();
+        boolean training = outermost.equals(PASS) && call.equals(ModelCall.GRADIENTS);
+        String pass = training ? outermost : outermost + "@" + asker + " in " + call;
         NetworkPlans.Plans plans = networks.of(model);
         PlannedRegion region = plans.region(
                 training
@@ -91,25 +102,52 @@ final class ThreadPlans {
         if (training
                 && region.stage() != PlannedRegion.Stage.TRUSTED
                 && region.stage() != PlannedRegion.Stage.REFUSED) {
-            before = PassState.of(model);
+            before = stateOf(model, region);
         }
         return region.stage() == PlannedRegion.Stage.TRUSTED ? region.plan() : null;
     }
 
+    private static @Nullable PassState stateOf(Model model, PlannedRegion region) {
+        try {
+            return PassState.of(model);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            region.refuse("the state of its layers cannot be told: " + e);
+            return null;
+        }
+    }
+
     private static void derive(NetworkPlans.Plans plans, PlannedRegion region) {
-        ArenaPlan derived = plans.derive(region.key(), PlanOptions.within(PLANNING));
-        if (derived != null) {
-            region.derived(derived);
+        try {
+            ArenaPlan derived = plans.derive(region.key(), PlanOptions.within(PLANNING));
+            if (derived != null) {
+                region.derived(derived);
+            }
+        } catch (RuntimeException | OutOfMemoryError e) {
+            log.debug("No plan follows for {}: {}", region.key(), e.toString());
         }
     }
 
     private void record(PlannedRegion region) {
         try {
-            window = MemoryHooks.recordUses().openWindow();
+            strangers.clear();
+            book = MemoryHooks.borrowUses();
+            window = book.openWindow();
         } catch (HookException e) {
             region.refuse(String.valueOf(e.getMessage()));
             log.warn("Workspaces stay as they are. {}", e.getMessage());
         }
+    }
+
+    /** False for arrays of listeners; they come in some passes and not in others. */
+    boolean belongs() {
+        PlannedRegion region = current;
+        if (region == null || !region.key().keepActivations() || !ModelCall.byListener()) {
+            return true;
+        }
+        if (window != null) {
+            strangers.add(window.next());
+        }
+        return false;
     }
 
     void regionClosed(@Nullable PlanCursor cursor) {
@@ -130,29 +168,40 @@ final class ThreadPlans {
             boolean keep = region.key().keepActivations();
             List<PlannedArray> arrays = recorded.close().stream()
                     .filter(array -> WorkspaceReuse.serves(array.workspace()))
+                    .filter(array -> !strangers.contains(array.sequence()))
                     .map(array -> PlannedArray.of(
                             array, !training || (keep && array.workspace().equals(PASS))))
                     .toList();
+            if (region.stage() == PlannedRegion.Stage.REFUSED) {
+                return;
+            }
             region.planned(ArenaPlan.of(arrays, PlanOptions.within(PLANNING)));
             if (!training) {
                 // All arrays live to the end of their scopes, as ND4J has them live: there is nothing to prove.
                 region.trust();
             }
-        } catch (IllegalStateException e) {
-            region.refuse(String.valueOf(e.getMessage()));
+        } catch (RuntimeException | OutOfMemoryError e) {
+            region.refuse("it cannot be planned: " + e);
         } finally {
-            if (!usesStay) {
-                MemoryHooks.stopRecordingUses();
-            }
+            returnBook();
         }
     }
 
-    private void served(PlanCursor cursor, PlannedRegion region) {
-        if (cursor.complete()) {
-            region.countServed();
-            reuse.releaseBlocks();
-        } else {
+    private void returnBook() {
+        UseBook borrowed = book;
+        book = null;
+        if (borrowed != null) {
+            MemoryHooks.returnUses(borrowed);
+        }
+    }
+
+    /** A pass that merely ended early, by an exception, was served all the same. */
+    private static void served(PlanCursor cursor, PlannedRegion region) {
+        if (cursor.missed()) {
             region.differs();
+        } else if (cursor.complete()) {
+            region.countServed();
+            WorkspaceReuse.releaseBlocks();
         }
     }
 
@@ -168,19 +217,28 @@ final class ThreadPlans {
         PlannedRegion region = current;
         PassState start = before;
         ArenaPlan plan = region == null ? null : region.plan();
-        if (start != null && plan != null && region != null && region.stage() == PlannedRegion.Stage.PLANNED) {
+        if (start != null
+                && start.isOf(model)
+                && plan != null
+                && region != null
+                && region.stage() == PlannedRegion.Stage.PLANNED) {
             before = null;
-            reuse.releaseBlocks();
+            WorkspaceReuse.releaseBlocks();
             try (TwinPass twin = new TwinPass(model, start)) {
                 judge(region, plan, twin);
+            } catch (RuntimeException | OutOfMemoryError | LinkageError e) {
+                region.refuse("its second computation failed: " + e);
             }
+            tellIfRefused(region);
         }
     }
 
     private void judge(PlannedRegion region, ArenaPlan plan, TwinPass twin) {
         boolean equal = under(plan, twin);
         PlanCursor cursor = tried;
-        if (cursor == null || !cursor.complete()) {
+        if (region.stage() == PlannedRegion.Stage.REFUSED) {
+            log.debug("No arena for a trial of {} B", plan.height());
+        } else if (cursor == null || !cursor.complete()) {
             region.differs();
         } else if (equal) {
             region.trust();
@@ -190,6 +248,9 @@ final class ThreadPlans {
                             ? "results under the plan differ from those without: please report this"
                             : "this network's results differ when a minibatch is computed again, so no plan can be proved");
         }
+    }
+
+    private static void tellIfRefused(PlannedRegion region) {
         if (region.stage() == PlannedRegion.Stage.REFUSED) {
             log.warn(
                     "Workspaces of passes with shapes {} stay as they are: {}.",

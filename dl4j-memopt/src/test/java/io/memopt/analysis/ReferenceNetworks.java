@@ -30,11 +30,11 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** Networks of a real size, whose memory figures are quoted. */
-enum ReferenceNetworks {
+public enum ReferenceNetworks {
     /** Batch 64 of {@code [784]}. */
     LENET {
         @Override
-        Model create() {
+        public Model create() {
             return init(builder(WeightInit.XAVIER)
                     .list()
                     .layer(convolution(5, 20, Activation.RELU).build())
@@ -47,7 +47,7 @@ enum ReferenceNetworks {
         }
 
         @Override
-        DataSet data(long seed) {
+        public DataSet data(long seed) {
             return images(seed, 64, 64, 784);
         }
     },
@@ -55,7 +55,7 @@ enum ReferenceNetworks {
     /** Batch 16 of {@code [3, 16, 16]}. */
     RESIDUAL_GRAPH {
         @Override
-        Model create() {
+        public Model create() {
             ComputationGraph graph = new ComputationGraph(builder(WeightInit.RELU)
                     .convolutionMode(ConvolutionMode.Same)
                     .graphBuilder()
@@ -75,7 +75,7 @@ enum ReferenceNetworks {
         }
 
         @Override
-        DataSet data(long seed) {
+        public DataSet data(long seed) {
             return images(seed, 16, 16, 3, 16, 16);
         }
     },
@@ -83,7 +83,7 @@ enum ReferenceNetworks {
     /** Batch 32, 40 steps of 32. */
     LSTM_STACK {
         @Override
-        Model create() {
+        public Model create() {
             return init(builder(WeightInit.XAVIER)
                     .list()
                     .layer(new LSTM.Builder()
@@ -102,7 +102,7 @@ enum ReferenceNetworks {
         }
 
         @Override
-        DataSet data(long seed) {
+        public DataSet data(long seed) {
             Random random = new Random(seed);
             INDArray labels = Nd4j.zeros(32, 16, 40);
             for (int i = 0; i < 32 * 40; i++) {
@@ -115,7 +115,7 @@ enum ReferenceNetworks {
     /** Six convolutions with batch normalisation, batch 32 of {@code [3, 32, 32]}. */
     VGG_LIKE {
         @Override
-        Model create() {
+        public Model create() {
             NeuralNetConfiguration.ListBuilder list = builder(WeightInit.RELU)
                     .convolutionMode(ConvolutionMode.Same)
                     .list();
@@ -134,7 +134,7 @@ enum ReferenceNetworks {
         }
 
         @Override
-        DataSet data(long seed) {
+        public DataSet data(long seed) {
             return images(seed, 32, 32, 3, 32, 32);
         }
     },
@@ -142,7 +142,7 @@ enum ReferenceNetworks {
     /** Batch 4 of {@code [3, 96, 96]}. */
     RESNET50 {
         @Override
-        Model create() {
+        public Model create() {
             return ResNet50.builder()
                     .seed(123)
                     .numClasses(CLASSES)
@@ -152,16 +152,16 @@ enum ReferenceNetworks {
         }
 
         @Override
-        DataSet data(long seed) {
+        public DataSet data(long seed) {
             return images(seed, 4, 4, 3, 96, 96);
         }
     };
 
     private static final int CLASSES = 10;
 
-    abstract Model create();
+    public abstract Model create();
 
-    abstract DataSet data(long seed);
+    public abstract DataSet data(long seed);
 
     private static NeuralNetConfiguration.Builder builder(WeightInit weights) {
         return new NeuralNetConfiguration.Builder()

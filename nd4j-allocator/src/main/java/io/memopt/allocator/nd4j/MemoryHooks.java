@@ -37,6 +37,8 @@ public final class MemoryHooks {
     private static @Nullable NativeOps originalOps;
     private static @Nullable NativeOps interposer;
     private static @Nullable MemoryWorkspaceManager originalManager;
+    private static boolean usesWanted;
+    private static int usesBorrowed;
 
     private MemoryHooks() {}
 
@@ -104,6 +106,30 @@ public final class MemoryHooks {
      *     otherwise goes on
      */
     public static synchronized UseBook recordUses() {
+        UseBook book = beginUses();
+        usesWanted = true;
+        return book;
+    }
+
+    /**
+     * As {@link #recordUses()} for a while: ends with {@link #returnUses}, unless {@link #recordUses()} or another thread
+     * needs it on.
+     */
+    public static synchronized UseBook borrowUses() {
+        UseBook book = beginUses();
+        usesBorrowed++;
+        return book;
+    }
+
+    /** Ends what {@link #borrowUses} began; does nothing when {@code book} has ended. */
+    public static synchronized void returnUses(UseBook book) {
+        if (recording().uses() == book) {
+            usesBorrowed--;
+            endUsesIfUnneeded();
+        }
+    }
+
+    private static UseBook beginUses() {
         UseBook known = recording().uses();
         NativeOps ours = interposer;
         NativeOps original = originalOps;
@@ -141,14 +167,13 @@ public final class MemoryHooks {
                     + " is not ND4J's own. Remove the system property 'workspacemanager'.");
         }
         stopReuse();
-        WorkspaceReuse reuse = new WorkspaceReuse(recording().ledger(), policy);
+        WorkspaceReuse reuse = new WorkspaceReuse(recording(), policy);
         recording().reuse(reuse);
         return reuse;
     }
 
     /**
-     * ND4J serves all workspaces again. The arena of the calling thread is given back now, those of other threads when their
-     * thread has ended or collects garbage.
+     * ND4J serves all workspaces again. Arenas are given back: now, or at the end of the pass that they serve.
      */
     public static synchronized void stopReuse() {
         WorkspaceReuse reuse = recording().reuse();
@@ -158,8 +183,19 @@ public final class MemoryHooks {
         }
     }
 
-    /** Ends what {@link #recordUses()} began; does nothing when it has not begun. */
+    /** Ends what {@link #recordUses()} began, when nobody has borrowed it; does nothing when it has not begun. */
     public static synchronized void stopRecordingUses() {
+        usesWanted = false;
+        endUsesIfUnneeded();
+    }
+
+    private static void endUsesIfUnneeded() {
+        if (!usesWanted && usesBorrowed == 0) {
+            endUses();
+        }
+    }
+
+    private static void endUses() {
         NativeOps telling = interposer;
         NativeOps original = originalOps;
         UseBook book = recording().uses();
@@ -181,7 +217,9 @@ public final class MemoryHooks {
     /** Takes the hooks out. The recording ends; its figures can still be read. Does nothing when none are in place. */
     public static synchronized void uninstall() {
         if (interposer != null) {
-            stopRecordingUses();
+            usesWanted = false;
+            usesBorrowed = 0;
+            endUses();
             stopReuse();
         }
         NativeOps ours = interposer;

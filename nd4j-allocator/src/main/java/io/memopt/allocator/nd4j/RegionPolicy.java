@@ -27,6 +27,14 @@ public interface RegionPolicy {
     ArenaPlan planFor(String outermost, String workspace, long roundedBytes);
 
     /**
+     * Asked while no workspace but the outermost is open, with an array about to be placed there: whether it is the region's.
+     * One that a listener asks for in between is not; ND4J serves it, and the plan goes on after it.
+     */
+    default boolean belongs() {
+        return true;
+    }
+
+    /**
      * A region ended in which arrays were asked for.
      *
      * @param cursor what served it; null when ND4J did

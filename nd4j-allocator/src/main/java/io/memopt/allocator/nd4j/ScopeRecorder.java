@@ -34,6 +34,10 @@ final class ScopeRecorder {
     private final ScopeObservers observers;
     private final boolean served;
     private boolean allocating;
+    /** Where our arrays may lie while our scope is open; held so that it outlives them, whoever ends reuse meanwhile. */
+    private @Nullable ThreadArena arena;
+
+    private int arenaScopes;
 
     /**
      * Opens the books of {@code workspace}.
@@ -116,12 +120,12 @@ final class ScopeRecorder {
     /** The bytes for an array of {@code bytes}, if they come from an arena; null leaves it to ND4J. */
     @Nullable
     PagedPointer place(String name, long bytes, DataType type) {
-        WorkspaceReuse reuse = recording.reuse();
-        if (!served || reuse == null) {
+        ThreadArena serving = arena;
+        if (serving == null) {
             return null;
         }
         try {
-            return reuse.place(name, account, arraySpace, rounded(bytes), bytes / Nd4j.sizeOfDataType(type));
+            return serving.place(name, account, arraySpace, rounded(bytes), bytes / Nd4j.sizeOfDataType(type));
         } catch (RuntimeException | LinkageError e) {
             HookFailures.report(e);
             return null;
@@ -137,9 +141,8 @@ final class ScopeRecorder {
         HookFailures.contain(() -> {
             ledger.scopeEntered(account, arraySpace);
             observers.scopeEntered(name);
-            WorkspaceReuse reuse = recording.reuse();
-            if (served && reuse != null) {
-                reuse.scopeEntered(name);
+            if (served) {
+                enterArena(name);
             }
         });
     }
@@ -147,11 +150,22 @@ final class ScopeRecorder {
     void closed(String name) {
         HookFailures.contain(() -> {
             observers.scopeClosed(name);
-            WorkspaceReuse reuse = recording.reuse();
-            if (served && reuse != null) {
-                reuse.scopeClosed();
+            ThreadArena serving = arena;
+            if (serving != null) {
+                arena = --arenaScopes == 0 ? null : serving;
+                serving.scopeClosed();
             }
         });
+    }
+
+    private void enterArena(String name) {
+        WorkspaceReuse reuse = recording.reuse();
+        ThreadArena entered = arena == null && reuse != null ? reuse.arena() : arena;
+        if (entered != null) {
+            arena = entered;
+            arenaScopes++;
+            entered.scopeEntered(name);
+        }
     }
 
     void arraysReleased() {

@@ -40,6 +40,15 @@ final class ServedArrays {
         births[index] = System.nanoTime();
     }
 
+    /** Whether the scope of the array is over. */
+    boolean scopeEnded(int index) {
+        return Objects.requireNonNull(accounts[index]).cycle() != cycles[index];
+    }
+
+    long address(int index) {
+        return addresses[index];
+    }
+
     void end(MemoryLedger ledger, MemorySpace space, int index) {
         ledger.arrayReleased(
                 Objects.requireNonNull(accounts[index]),

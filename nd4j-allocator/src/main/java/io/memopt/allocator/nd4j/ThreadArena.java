@@ -9,10 +9,13 @@ import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.recording.WorkspaceAccount;
 import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.PlanCursor;
+import io.memopt.allocator.use.UseBook;
 import java.lang.ref.Cleaner;
 import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.memory.enums.DebugMode;
 import org.nd4j.linalg.api.memory.pointers.PagedPointer;
+import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.NativeOpsHolder;
 
@@ -27,23 +30,26 @@ final class ThreadArena {
     private static final Cleaner CLEANER = Cleaner.create();
 
     private final RegionPolicy policy;
+    private final Recording recording;
     private final MemoryLedger ledger;
     private final Block block;
     private int open;
+    private volatile boolean stopped;
     private String outermost = "";
     private boolean asked;
     private @Nullable PlanCursor cursor;
     private ServedArrays arrays;
 
-    ThreadArena(MemoryLedger ledger, RegionPolicy policy) {
+    ThreadArena(Recording recording, RegionPolicy policy) {
         this.policy = policy;
-        this.ledger = ledger;
+        this.recording = recording;
+        this.ledger = recording.ledger();
         this.arrays = new ServedArrays(0);
         this.block = new Block(ledger);
         CLEANER.register(this, block::free);
     }
 
-    void scopeEntered(String workspace) {
+    synchronized void scopeEntered(String workspace) {
         if (open++ == 0) {
             outermost = workspace;
             asked = false;
@@ -52,17 +58,23 @@ final class ThreadArena {
     }
 
     void scopeClosed() {
-        open--;
-        if (open > 0) {
+        if (leave() > 0) {
             return;
         }
-        open = 0;
         PlanCursor served = cursor;
         cursor = null;
         if (asked) {
             asked = false;
             policy.regionClosed(served);
         }
+    }
+
+    private synchronized int leave() {
+        open--;
+        if (open == 0 && stopped) {
+            block.free();
+        }
+        return open;
     }
 
     /**
@@ -73,12 +85,15 @@ final class ThreadArena {
     @Nullable
     PagedPointer place(
             String workspace, WorkspaceAccount account, MemorySpace space, long roundedBytes, long elements) {
-        if (open == 0) {
+        if (!asked && (stopped || spillsEverything())) {
             return null;
         }
         if (!asked) {
             asked = true;
             cursor = begin(policy.planFor(outermost, workspace, roundedBytes));
+        }
+        if (open == 1 && !policy.belongs()) {
+            return null;
         }
         PlanCursor serving = cursor;
         PagedPointer base = block.base;
@@ -86,16 +101,40 @@ final class ThreadArena {
         if (serving == null || offset == PlanCursor.MISS || base == null) {
             return null;
         }
-        for (int ended = serving.nextEnded(); ended >= 0; ended = serving.nextEnded()) {
-            arrays.end(ledger, space, ended);
+        if (!endArrays(serving, space)) {
+            serving.fail();
+            return null;
         }
         PagedPointer pointer = base.withOffset(offset, elements);
         arrays.put(serving.served() - 1, account, pointer.address(), ledger.currentOwner(account), roundedBytes);
         return pointer;
     }
 
-    /** Gives the block back unless a region is open. */
-    void release() {
+    /**
+     * Ends the arrays whose bytes are about to be taken. False when one of them, which keeps its bytes to the end of its
+     * scope, is in a scope that is still open: scopes are left in another order than planned.
+     */
+    private boolean endArrays(PlanCursor serving, MemorySpace space) {
+        UseBook uses = recording.uses();
+        for (int ended = serving.nextEnded(); ended >= 0; ended = serving.nextEnded()) {
+            if (serving.endsWithScope(ended) && !arrays.scopeEnded(ended)) {
+                return false;
+            }
+            if (uses != null) {
+                uses.bytesTaken(arrays.address(ended));
+            }
+            arrays.end(ledger, space, ended);
+        }
+        return true;
+    }
+
+    private static boolean spillsEverything() {
+        return Nd4j.getWorkspaceManager().getDebugMode() == DebugMode.SPILL_EVERYTHING;
+    }
+
+    /** Serves no new region and gives the block back, now or when the open region ends. Any thread may call. */
+    synchronized void release() {
+        stopped = true;
         if (open == 0) {
             block.free();
         }

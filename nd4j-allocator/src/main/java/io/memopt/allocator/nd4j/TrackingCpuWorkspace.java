@@ -99,9 +99,15 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace, Wo
     }
 
     @Override
+    public boolean holdsMemory() {
+        return getCurrentSize() > 0 || getNumberOfExternalAllocations() > 0;
+    }
+
+    @Override
     public void forgetBlock() {
         destroyWorkspace(true);
         maxCycle.set(0);
+        cyclesCount.set(0);
         isInit.set(false);
     }
 

@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
-import io.memopt.allocator.event.MemorySpace;
-import io.memopt.allocator.recording.MemoryLedger;
-import io.memopt.allocator.recording.WorkspaceAccount;
+import java.util.Collections;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
+import java.util.Set;
+import java.util.WeakHashMap;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
-import org.nd4j.linalg.api.memory.pointers.PagedPointer;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
@@ -24,9 +22,10 @@ public final class WorkspaceReuse {
     private static final String LAYER_ACT = "WS_LAYER_ACT_";
 
     private final ThreadLocal<ThreadArena> arenas;
+    private final Set<ThreadArena> all = Collections.newSetFromMap(new WeakHashMap<>());
 
-    WorkspaceReuse(MemoryLedger ledger, RegionPolicy policy) {
-        this.arenas = ThreadLocal.withInitial(() -> new ThreadArena(ledger, policy));
+    WorkspaceReuse(Recording recording, RegionPolicy policy) {
+        this.arenas = ThreadLocal.withInitial(() -> add(new ThreadArena(recording, policy)));
     }
 
     /** What a workspace of the ND4J at hand takes for an array of {@code bytes}. */
@@ -40,44 +39,48 @@ public final class WorkspaceReuse {
     }
 
     /**
-     * Gives back the blocks that ND4J holds for the closed network workspaces of the calling thread, and has ND4J forget what
+     * Gives back the blocks and spilled arrays that ND4J holds for the closed network workspaces of the calling thread, and has ND4J forget what
      * sizes it learnt for them. Bytes that they need from now on come from the arena or are allocated one by one.
      */
-    public void releaseBlocks() {
+    public static void releaseBlocks() {
         for (MemoryWorkspace workspace : Nd4j.getWorkspaceManager().getAllWorkspacesForCurrentThread()) {
             if (workspace instanceof ForgetfulWorkspace forgetful
                     && serves(workspace.getId())
                     && !workspace.isScopeActive()
-                    && workspace.getCurrentSize() > 0) {
+                    && forgetful.holdsMemory()) {
                 forgetful.forgetBlock();
             }
         }
     }
 
-    /** Gives back the arena of the calling thread, unless it is in use. */
+    /** Gives back all arenas, those in use when their region ends. */
     void release() {
-        arenas.get().release();
-        arenas.remove();
+        List<ThreadArena> arenasNow;
+        synchronized (all) {
+            arenasNow = List.copyOf(all);
+        }
+        arenasNow.forEach(ThreadArena::release);
     }
 
-    void scopeEntered(String workspace) {
-        arenas.get().scopeEntered(workspace);
+    /** That of the calling thread. */
+    ThreadArena arena() {
+        return arenas.get();
     }
 
-    void scopeClosed() {
-        arenas.get().scopeClosed();
-    }
-
-    @Nullable
-    PagedPointer place(
-            String workspace, WorkspaceAccount account, MemorySpace space, long roundedBytes, long elements) {
-        return arenas.get().place(workspace, account, space, roundedBytes, elements);
+    private ThreadArena add(ThreadArena arena) {
+        synchronized (all) {
+            all.add(arena);
+        }
+        return arena;
     }
 
     /** A workspace whose block can be taken away. */
     interface ForgetfulWorkspace {
 
-        /** Frees the block and forgets how large it should be. */
+        /** Whether there is a block, or an array of its own that the last scope left behind. */
+        boolean holdsMemory();
+
+        /** Frees the block and forgets how large it should be, as if it had never been opened: ND4J may learn that anew. */
         void forgetBlock();
     }
 }

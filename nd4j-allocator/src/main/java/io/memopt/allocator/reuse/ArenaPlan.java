@@ -125,6 +125,11 @@ public final class ArenaPlan {
         return arrays.get(array).end() <= arrays.get(born).birth();
     }
 
+    /** Whether {@code array} keeps its bytes until its scope is left, not merely to its last use. */
+    boolean endsWithScope(int array) {
+        return arrays.get(array).end() == arrays.get(array).scopeEnd();
+    }
+
     private PlanProblem problem(ToIntFunction<PlannedArray> end) {
         PlanProblem.Builder problem = PlanProblem.builder();
         for (PlannedArray array : arrays) {

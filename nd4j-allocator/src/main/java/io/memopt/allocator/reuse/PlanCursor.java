@@ -42,12 +42,22 @@ public final class PlanCursor {
         return -1;
     }
 
+    /** Whether {@code array} must have ended with its scope before its bytes are taken. */
+    public boolean endsWithScope(int array) {
+        return plan.endsWithScope(array);
+    }
+
+    /** The region turned out not to be the one that was planned: no more is served. */
+    public void fail() {
+        missed = true;
+    }
+
     /** Arrays served so far. */
     public int served() {
         return next;
     }
 
-    /** True once another array was asked for than the plan has. */
+    /** True once another array was asked for than the plan has, or {@link #fail} was called. */
     public boolean missed() {
         return missed;
     }

@@ -34,6 +34,7 @@ public final class ArrayUse {
     private long lastUseNanos;
     private long endBirths = LIVES;
     private volatile boolean ended;
+    private boolean bytesGiven;
 
     ArrayUse(
             UseClock clock,
@@ -147,7 +148,17 @@ public final class ArrayUse {
 
     /** A use after the end: for a planner its bytes were needed so long. */
     void useLate() {
+        lastUse = clock.newest();
         endBirths = Math.max(endBirths, clock.newest());
+    }
+
+    /** Another array has its bytes from now on. */
+    void giveBytes() {
+        bytesGiven = true;
+    }
+
+    boolean gaveBytes() {
+        return bytesGiven;
     }
 
     void endNow() {

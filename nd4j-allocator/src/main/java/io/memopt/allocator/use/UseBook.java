@@ -199,6 +199,18 @@ public final class UseBook {
         }
     }
 
+    /**
+     * Call before the ledger hears that the array at {@code address} ends because another takes its bytes; its scope may be
+     * open for long.
+     */
+    public void bytesTaken(long address) {
+        ArrayUse array = byAddress.get(address);
+        if (array != null) {
+            tell(array);
+            array.giveBytes();
+        }
+    }
+
     /** Call before the ledger hears that all arrays of {@code account} ended. */
     public void arraysReleased(WorkspaceAccount account) {
         ScopeArrays arrays = byWorkspace.get(account.id());
@@ -232,6 +244,9 @@ public final class UseBook {
     }
 
     private void tell(ArrayUse array) {
+        if (array.gaveBytes()) {
+            return;
+        }
         ledger.lastUsed(
                 array.owner(),
                 array.account(),

@@ -27,6 +27,11 @@ public final class UseWindow {
         clock.window(this);
     }
 
+    /** {@link ArrayLifetime#sequence()} of the next array. */
+    public int next() {
+        return (int) (clock.births() - first);
+    }
+
     void add(ArrayUse array) {
         if (arrays.size() < MAX_ARRAYS) {
             arrays.add(array);
