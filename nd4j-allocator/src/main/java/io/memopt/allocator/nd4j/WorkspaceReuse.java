@@ -5,7 +5,7 @@ package io.memopt.allocator.nd4j;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.WorkspaceAccount;
-import java.util.List;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.memory.pointers.PagedPointer;
@@ -18,11 +18,6 @@ import org.nd4j.linalg.factory.Nd4j;
  * <p>Threading: safe; every thread has an arena of its own.
  */
 public final class WorkspaceReuse {
-    private static final List<String> SERVED =
-            List.of("WS_ALL_LAYERS_ACT", "WS_LAYER_WORKING_MEM", "WS_RNN_LOOP_WORKING_MEM", "WS_OUTPUT_MEM");
-
-    private static final String LAYER_ACT = "WS_LAYER_ACT_";
-
     private final ThreadLocal<ThreadArena> arenas;
 
     WorkspaceReuse(MemoryLedger ledger, RegionPolicy policy) {
@@ -36,7 +31,7 @@ public final class WorkspaceReuse {
 
     /** Whether the arrays of {@code workspace} are those of a network. */
     public static boolean serves(String workspace) {
-        return SERVED.contains(workspace) || workspace.startsWith(LAYER_ACT);
+        return NetworkWorkspaces.serves(workspace);
     }
 
     /**
