@@ -23,8 +23,9 @@ import org.jspecify.annotations.Nullable;
  * the thread, as the recorder counts it.
  *
  * <p>A thread is planned from one moment at which none of its arrays is live to the next, so that memory follows the longest
- * such stretch and not the trace. Stretches like an earlier one are not planned again. A thread that never leaves its
- * workspaces is planned in stretches of {@value #MOST} arrays; what is live at such a border counts in both.
+ * such stretch and not the trace. Stretches like an earlier one are not planned again, and after {@value #DIFFERENT} different
+ * ones only those that have more bytes live at once than all before. A thread that never leaves its workspaces is planned in
+ * stretches of {@value #MOST} arrays; what is live at such a border counts in both.
  *
  * <p>Threading: confined.
  */
@@ -32,8 +33,8 @@ public final class ArenaBook {
     /** Arrays of a stretch; 200 000 take 10 MiB and, planned greedily, less than a second. */
     private static final int MOST = 200_000;
 
-    /** Stretches remembered for each thread, 64 B each. */
-    private static final int REMEMBERED = 1 << 14;
+    /** Different stretches that are planned for each thread whatever their load; a millisecond and 64 B each. */
+    private static final int DIFFERENT = 1000;
 
     /** Greedy methods take milliseconds; figures must not depend on how fast the machine is. */
     private static final Duration UNHURRIED = Duration.ofDays(1);
@@ -43,6 +44,7 @@ public final class ArenaBook {
     private final boolean usesOnly;
     private final Map<Long, Arena> byThread = new HashMap<>();
     private final List<Arena> arenas = new ArrayList<>();
+    private @Nullable Arena latest;
     /** By slot: the arena of the array, null for none. */
     private @Nullable Arena[] places = new @Nullable Arena[64];
 
@@ -86,7 +88,7 @@ public final class ArenaBook {
      */
     public void born(LiveSet live, int slot, boolean placed, boolean keep) {
         reserve(slot);
-        Arena arena = byThread.computeIfAbsent(live.thread(slot), Arena::new);
+        Arena arena = arena(live.thread(slot));
         places[slot] = null;
         if (placed && live.roundedBytes(slot) > 0) {
             places[slot] = arena;
@@ -151,6 +153,15 @@ public final class ArenaBook {
     /** Arrays that ended and whose last use was not told. */
     public long arraysWithoutUse() {
         return withoutUse;
+    }
+
+    private Arena arena(long thread) {
+        Arena arena = latest;
+        if (arena == null || arena.thread != thread) {
+            arena = byThread.computeIfAbsent(thread, Arena::new);
+            latest = arena;
+        }
+        return arena;
     }
 
     private void reserve(int slot) {
@@ -225,10 +236,12 @@ public final class ArenaBook {
             if (stretch.count() == 0 || !wanted || known.contains(stretch.signature())) {
                 return;
             }
-            if (known.size() < REMEMBERED) {
-                known.add(stretch.signature());
-            }
             long[] most = stretch.load();
+            if (known.size() < DIFFERENT) {
+                known.add(stretch.signature());
+            } else if (most[0] <= load) {
+                return;
+            }
             if (most[0] > load) {
                 load = most[0];
                 requestedLoad = most[1];
