@@ -34,7 +34,7 @@ public final class ArenaBook {
     private static final int MOST = 200_000;
 
     /** Different stretches that are planned for each thread whatever their load; a millisecond and 64 B each. */
-    private static final int DIFFERENT = 1000;
+    private static final int DIFFERENT = 256;
 
     /** Greedy methods take milliseconds; figures must not depend on how fast the machine is. */
     private static final Duration UNHURRIED = Duration.ofDays(1);

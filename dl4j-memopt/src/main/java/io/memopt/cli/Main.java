@@ -9,10 +9,10 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
@@ -93,7 +93,8 @@ public final class Main implements Runnable {
 
     private static int failed(Exception e, CommandLine line, CommandLine.ParseResult result) throws Exception {
         if (e instanceof IOException || e instanceof UncheckedIOException) {
-            line.getErr().println(text(e instanceof UncheckedIOException io ? io.getCause() : e));
+            boolean wrapped = e instanceof UncheckedIOException;
+            line.getErr().println(text(wrapped && e.getCause() instanceof Exception cause ? cause : e));
             return ExitCode.FILE;
         }
         throw e;
@@ -114,7 +115,8 @@ public final class Main implements Runnable {
         String message = String.valueOf(e.getMessage());
         if (e instanceof FileSystemException file) {
             String reason = file.getReason() == null ? why(file) : file.getReason();
-            return "Cannot use file " + file.getFile() + ": " + reason + ". Check the path, and who may read and write there.";
+            return "Cannot use file " + file.getFile() + ": " + reason
+                    + ". Check the path, and who may read and write there.";
         }
         return message.replace("read with OnCorruption.SKIP", "use --skip-damage");
     }
@@ -123,7 +125,9 @@ public final class Main implements Runnable {
         if (e instanceof NoSuchFileException) {
             return "there is no such file or folder";
         }
-        return e instanceof AccessDeniedException ? "access is denied" : e.getClass().getSimpleName();
+        return e instanceof AccessDeniedException
+                ? "access is denied"
+                : e.getClass().getSimpleName();
     }
 
     /** SLF4J 1.7 prints three lines when nobody wants its messages. */

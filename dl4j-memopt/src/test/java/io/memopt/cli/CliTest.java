@@ -232,7 +232,10 @@ class CliTest {
 
         assertThat(run("summary", damaged.toString())).isEqualTo(ExitCode.FILE);
 
-        assertThat(err.toString()).contains(damaged.toString()).containsPattern("offset \\d+").contains("use --skip-damage");
+        assertThat(err.toString())
+                .contains(damaged.toString())
+                .containsPattern("offset \\d+")
+                .contains("use --skip-damage");
         assertThat(run("summary", damaged.toString(), "--skip-damage")).isZero();
     }
 

@@ -54,13 +54,12 @@ class ForeignReadersTest {
     /** The structure that {@code torch.cuda.memory._snapshot()} documents: segments, and a list of events for each device. */
     @Test
     void memoryViz_isLoadedByPython_andItsEventsReachThePeak() throws Exception {
-        assumeTrue(Files.isExecutable(Path.of("/usr/bin/python3")) || onPath("python3"), "no python3 to read pickles with");
+        assumeTrue(
+                Files.isExecutable(Path.of("/usr/bin/python3")) || onPath("python3"),
+                "no python3 to read pickles with");
         Path file = export("memory_viz");
 
-        String peak = run(
-                "python3",
-                "-c",
-                """
+        String peak = run("python3", "-c", """
                 import pickle, sys
                 snapshot = pickle.load(open(sys.argv[1], 'rb'))
                 assert isinstance(snapshot['segments'], list), 'segments'
@@ -74,8 +73,7 @@ class ForeignReadersTest {
                             now -= event['size']
                         peak = max(peak, now)
                 print(peak)
-                """,
-                file.toString());
+                """, file.toString());
 
         // A snapshot has sizes as requested, of which the peak may lie at another moment.
         assertThat(Long.parseLong(peak.strip())).isEqualTo(requestedPeak());
@@ -121,12 +119,16 @@ class ForeignReadersTest {
             assertThat(packet.number(10)).as("trusted_packet_sequence_id").isPositive();
             if (packet.has(60)) {
                 Proto track = packet.message(60);
-                assertThat(tracks.put(track.number(1), track.has(2) ? track.text(2) : "process")).as("uuid").isNull();
+                assertThat(tracks.put(track.number(1), track.has(2) ? track.text(2) : "process"))
+                        .as("uuid")
+                        .isNull();
                 if (track.has(8)) {
                     assertThat(track.message(8).number(3)).as("UNIT_SIZE_BYTES").isEqualTo(3);
                     counters.put(track.number(1), track.text(2));
                 }
-                assertThat(track.has(3) || tracks.containsKey(track.number(5))).as("parent_uuid").isTrue();
+                assertThat(track.has(3) || tracks.containsKey(track.number(5)))
+                        .as("parent_uuid")
+                        .isTrue();
                 continue;
             }
             Proto event = packet.message(11);

@@ -19,12 +19,11 @@ final class Proto {
         this.bytes = bytes;
         while (at < bytes.length) {
             int key = (int) varint();
-            Object value =
-                    switch (key & 7) {
-                        case 0 -> varint();
-                        case 2 -> delimited();
-                        default -> throw new AssertionError("wire type " + (key & 7) + " at " + at);
-                    };
+            Object value = switch (key & 7) {
+                case 0 -> varint();
+                case 2 -> delimited();
+                default -> throw new AssertionError("wire type " + (key & 7) + " at " + at);
+            };
             fields.computeIfAbsent(key >>> 3, field -> new ArrayList<>()).add(value);
         }
     }

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,13 +46,19 @@ class SummaryBench {
                 .redirectOutput(folder.resolve("out").toFile())
                 .redirectError(folder.resolve("err").toFile())
                 .start();
-        int code = process.waitFor();
+        Duration busy = Duration.ZERO;
+        while (!process.waitFor(20, TimeUnit.MILLISECONDS)) {
+            busy = process.info().totalCpuDuration().orElse(busy);
+        }
+        int code = process.exitValue();
         Duration taken = Duration.ofNanos(System.nanoTime() - start);
 
         System.out.println("summary of " + EVENTS + " events" + (uses ? " with last uses, " : ", ") + Files.size(trace)
-                + " B, with -Xmx1g: " + taken);
+                + " B, with -Xmx1g: " + taken + ", CPU " + busy);
         assertThat(Files.readString(folder.resolve("err"))).isEmpty();
         assertThat(code).isZero();
-        assertThat(taken).isLessThan(Duration.ofSeconds(10));
+        // Of both processors, compilation included: not less than the time it takes on a machine that has nothing else
+        // to do.
+        assertThat(busy).isPositive().isLessThan(Duration.ofSeconds(10));
     }
 }

@@ -29,21 +29,25 @@ public final class PendingFrees {
         }
         int pending = 0;
         for (Map.Entry<?, ?> each : references.entrySet()) {
-            pending += each.getValue() instanceof DeallocatableReference reference && isPending(each.getKey(), reference)
-                    ? 1
-                    : 0;
+            pending +=
+                    each.getValue() instanceof DeallocatableReference reference && isPending(each.getKey(), reference)
+                            ? 1
+                            : 0;
         }
         return OptionalInt.of(pending);
     }
 
     /** ND4J drops a reference by its name after the free; those of workspaces change their name and stay for ever. */
+    @SuppressWarnings("deprecation") // tells only of the way through the queue, which is what is asked
     private static boolean isPending(Object key, DeallocatableReference reference) {
         return reference.refersTo(null) && (reference.isEnqueued() || key.equals(reference.getId()));
     }
 
     private static @Nullable Map<?, ?> references() {
         try {
-            return REFERENCES != null && REFERENCES.get(Nd4j.getDeallocatorService()) instanceof Map<?, ?> map ? map : null;
+            return REFERENCES != null && REFERENCES.get(Nd4j.getDeallocatorService()) instanceof Map<?, ?> map
+                    ? map
+                    : null;
         } catch (IllegalAccessException e) {
             return null;
         }

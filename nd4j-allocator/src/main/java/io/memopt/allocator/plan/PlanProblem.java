@@ -162,7 +162,9 @@ public final class PlanProblem {
          *     2^61
          */
         public Builder add(long start, long end, long size) {
-            require(start < end, () -> "start=" + start + ", end=" + end + ": a lifetime [start, end) must not be empty");
+            require(
+                    start < end,
+                    () -> "start=" + start + ", end=" + end + ": a lifetime [start, end) must not be empty");
             require(size > 0, () -> "size=" + size + ", expected at least 1 byte");
             require(size <= (1L << 61) - sum, () -> "size=" + size + ": all sizes together must not pass 2^61");
             sum += size;
@@ -219,8 +221,8 @@ public final class PlanProblem {
                     : starts[buffer];
             require(
                     after <= start && start < end && end <= ends[buffer],
-                    () -> "gap=[" + start + ", " + end + "), expected ascending intervals within [" + starts[buffer] + ", "
-                            + ends[buffer] + ")");
+                    () -> "gap=[" + start + ", " + end + "), expected ascending intervals within [" + starts[buffer]
+                            + ", " + ends[buffer] + ")");
             require(
                     0 <= low && low <= high && high <= sizes[buffer],
                     () -> "window=[" + low + ", " + high + "), expected a part of [0, " + sizes[buffer] + ")");

@@ -7,8 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.recording.MemoryLedger;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Arrays;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,13 +29,11 @@ class PendingFreesTest {
     void none_afterACollection_meansThatDroppedArraysAreFreed() throws InterruptedException {
         MemoryLedger ledger = MemoryHooks.install().ledger();
         long before = held(ledger);
-        List<INDArray> arrays = new ArrayList<>();
-        for (int i = 0; i < ARRAYS; i++) {
-            arrays.add(Nd4j.create(DataType.FLOAT, 1024));
-        }
+        INDArray[] arrays = new INDArray[ARRAYS];
+        Arrays.setAll(arrays, i -> Nd4j.create(DataType.FLOAT, 1024));
         assertThat(held(ledger) - before).isGreaterThanOrEqualTo(BYTES);
 
-        arrays.clear();
+        Arrays.fill(arrays, null);
         System.gc();
         while (PendingFrees.count().orElseThrow() > 0) {
             Thread.sleep(1);
