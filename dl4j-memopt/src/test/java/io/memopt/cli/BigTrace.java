@@ -109,7 +109,7 @@ final class BigTrace {
         for (long[] array : placed.getOrDefault(workspace, List.of())) {
             int code = EventCode.of(EventKind.LAST_USE, AllocationKind.WORKSPACE_ARRAY, MemorySpace.HOST);
             if (uses) {
-                long span = 1 + random.nextInt((int) (births - array[2]));
+                long span = 1L + random.nextInt((int) (births - array[2]));
                 emit(code, (int) array[0], workspace, array[1], 0, span);
             }
         }
