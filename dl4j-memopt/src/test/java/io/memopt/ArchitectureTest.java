@@ -21,6 +21,7 @@ class ArchitectureTest {
     private static final String EVENT = "io.memopt.allocator.event..";
     private static final String PLAN = "io.memopt.allocator.plan..";
     private static final String RECORDING = "io.memopt.allocator.recording..";
+    private static final String REUSE = "io.memopt.allocator.reuse..";
     private static final String LISTENERS = "io.memopt.listeners..";
     private static final String ANALYSIS = "io.memopt.analysis..";
     private static final String STRATEGY = "io.memopt.strategy..";
@@ -47,7 +48,7 @@ class ArchitectureTest {
             "org.jspecify..");
 
     @ArchTest
-    static final ArchRule analysis = onlyImports(ANALYSIS, EVENT, RECORDING, PLAN);
+    static final ArchRule analysis = onlyImports(ANALYSIS, EVENT, RECORDING, PLAN, REUSE);
 
     @ArchTest
     static final ArchRule strategy = onlyImports(STRATEGY, ANALYSIS, ALLOCATOR, LISTENERS, DL4J, ND4J_LIBRARY, GSON);

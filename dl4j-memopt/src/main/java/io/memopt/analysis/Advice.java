@@ -46,6 +46,11 @@ public record Advice(
         AVOID_FORCED_GC
     }
 
+    /** Whether the trace cannot tell what this saves: neither bytes nor time are claimed. */
+    public boolean savingIsUnknown() {
+        return savedBytes() == 0 && savedAtEnd == 0 && avoidedNanos.isEmpty();
+    }
+
     /** Bytes by which the reserved peak falls. */
     public long savedBytes() {
         return peakBefore - peakAfter;

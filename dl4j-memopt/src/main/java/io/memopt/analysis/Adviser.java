@@ -51,6 +51,7 @@ final class Adviser {
     private final Scenario.@Nullable DestroyedAfterLastUse shutDown;
     private final Scenario.@Nullable OtherBlockSize shortQueue;
     private final Scenario.@Nullable ClosedEachIteration closed;
+    private final ReuseAdvice reuse;
 
     Adviser(FirstPass first, LiveSet live, Owners owners) {
         this.first = first;
@@ -70,6 +71,8 @@ final class Adviser {
                         live,
                         space,
                         slot -> Detached.isTrainingScratch(live.kind(slot), owners.get(live.owner(slot)))));
+        reuse = new ReuseAdvice(first, live);
+        reuse.scenario().ifPresent(scenarios::add);
     }
 
     List<Scenario> scenarios() {
@@ -84,6 +87,7 @@ final class Adviser {
         initialSize(advice, peak, end);
         fewerThreads(advice, peak, end);
         prefetchers(advice, peak, end);
+        reuse.advice(peak, end).ifPresent(advice::add);
         collections(advice, peak, collections);
         advice.sort(Comparator.comparingLong(Advice::savedBytes)
                 .thenComparingLong(Advice::savedAtEnd)
@@ -270,7 +274,7 @@ final class Adviser {
                 OptionalLong.empty()));
     }
 
-    private static boolean saves(Scenario scenario, long peak, long end) {
+    static boolean saves(Scenario scenario, long peak, long end) {
         return peak - scenario.peakBytes() >= WORTH_BYTES || end - scenario.endBytes() >= WORTH_BYTES;
     }
 

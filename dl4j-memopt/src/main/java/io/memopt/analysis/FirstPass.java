@@ -7,9 +7,11 @@ import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventKind;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
+import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.WorkspaceTable;
 import io.memopt.allocator.recording.TraceReader;
 import io.memopt.allocator.recording.TraceVisitor;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
@@ -38,6 +40,9 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
     long events;
     /** Events that tell a last use; 0 when uses were not recorded. */
     long lastUses;
+
+    /** Arenas in host memory that would stand in for networks' workspaces, for trainings whose uses were recorded. */
+    final ArenaBook arenas = new ArenaBook(true);
 
     int maxLive;
     int maxActiveThreads;
@@ -125,6 +130,10 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
         if (workspace != WorkspaceTable.NONE) {
             WorkspaceBook.Entry entry = workspaces.entry(workspace, owner, live.thread(slot), time);
             entry.began(kind, space, live.requestedBytes(slot), live.roundedBytes(slot), time);
+            if (ArenaBook.counts(kind, workspace, entry.info.circular())) {
+                boolean served = space == MemorySpace.HOST && NetworkWorkspaces.serves(entry.info.name());
+                arenas.born(live, slot, served, owner.phase() == Phase.INFERENCE || owner.phase() == Phase.EVALUATION);
+            }
             if (kind == AllocationKind.WORKSPACE_ARRAY && !entry.info.circular()) {
                 activeThreads += threads.entry(entry.info.threadId(), time).arrays++ == 0 ? 1 : 0;
                 maxActiveThreads = Math.max(maxActiveThreads, activeThreads);
@@ -136,6 +145,7 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
     public void ended(int slot, long timeNanos, long thread) {
         AllocationKind kind = live.kind(slot);
         int workspace = live.workspace(slot);
+        arenas.ended(slot);
         if (workspace != WorkspaceTable.NONE) {
             Owner owner = owners.get(live.owner(slot));
             WorkspaceBook.Entry entry = workspaces.entry(workspace, owner, live.thread(slot), timeNanos);
@@ -148,6 +158,11 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
                 && threads.isDeallocator(thread)) {
             collected.set((int) live.startEvent(slot));
         }
+    }
+
+    @Override
+    public void lastUsed(int slot, long lastUseNanos, long span) {
+        arenas.lastUsed(slot, span);
     }
 
     private void iterationEnded(long thread) {

@@ -5,6 +5,7 @@ package io.memopt.analysis;
 import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashMap;
@@ -166,6 +167,42 @@ abstract class Scenario {
                 add(threads.entry(thread, live.startNanos(slot)).maxPassBytes);
             }
             return !result;
+        }
+    }
+
+    /** Networks' workspaces of a thread share an arena, from when the first of them is used to the end. */
+    static final class PlannedArenas extends Scenario {
+        private final Map<Long, Long> heights;
+        private final WorkspaceBook workspaces;
+        private final Set<Long> placed = new HashSet<>();
+
+        /** {@code heights} in bytes, by thread. */
+        PlannedArenas(LiveSet live, MemorySpace space, Map<Long, Long> heights, WorkspaceBook workspaces) {
+            super(live, space);
+            this.heights = heights;
+            this.workspaces = workspaces;
+        }
+
+        @Override
+        boolean holds(int slot) {
+            return live.kind(slot) == AllocationKind.DETACHED || !serves(live.workspace(slot));
+        }
+
+        @Override
+        void entered(int workspace) {
+            serves(workspace);
+        }
+
+        private boolean serves(int workspace) {
+            WorkspaceBook.Entry entry = workspaces.find(workspace).orElse(null);
+            if (entry == null || !NetworkWorkspaces.serves(entry.info.name())) {
+                return false;
+            }
+            Long height = heights.get(entry.info.threadId());
+            if (height != null && placed.add(entry.info.threadId())) {
+                add(height);
+            }
+            return height != null;
         }
     }
 

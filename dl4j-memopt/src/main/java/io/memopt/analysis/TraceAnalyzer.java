@@ -41,6 +41,7 @@ public final class TraceAnalyzer {
         FirstPass first = new FirstPass(reader, options);
         TraceSummary summary = reader.read(first);
         first.workspaces.all().forEach(WorkspaceBook.Entry::close);
+        first.arenas.close();
         SecondPass second = new SecondPass(reader, first, options);
         // A file that still grows has more events by now; all passes must see the same ones.
         reader.read(new Limit(second, first.events));

@@ -4,7 +4,7 @@
  * What a recorded run tells: {@link io.memopt.analysis.TraceAnalyzer} reads a trace and answers with a
  * {@link io.memopt.analysis.TraceAnalysis}. Needs neither ND4J nor Deeplearning4j.
  *
- * <p>May import {@code io.memopt.allocator.event}, {@code .recording} and {@code .plan} only.
+ * <p>May import {@code io.memopt.allocator.event}, {@code .recording}, {@code .plan} and {@code .reuse} only.
  */
 @NullMarked
 package io.memopt.analysis;

@@ -370,18 +370,21 @@ final class AnalysisText {
         for (Advice advice : analysis.advice()) {
             line("%d. %s", number++, advice.finding());
             line("   do      %s", advice.action());
-            line(
-                    "   saves   %s of the %s peak (%s to %s)%s",
-                    ByteSize.format(advice.savedBytes()),
-                    Names.of(advice.space()),
-                    ByteSize.scaled(advice.peakBefore()),
-                    ByteSize.scaled(advice.peakAfter()),
-                    advice.savedAtEnd() > 0 ? ", " + ByteSize.scaled(advice.savedAtEnd()) + " at the end" : "");
+            line("   saves   %s", saving(advice));
             line("   time    %s; results %s", advice.timeCost(), Names.of(advice.exactness()));
             if (!advice.unknowns().isEmpty()) {
                 line("   unknown %s", advice.unknowns());
             }
         }
+    }
+
+    private static String saving(Advice advice) {
+        if (advice.savingIsUnknown()) {
+            return "unknown";
+        }
+        return ByteSize.format(advice.savedBytes()) + " of the " + Names.of(advice.space()) + " peak ("
+                + ByteSize.scaled(advice.peakBefore()) + " to " + ByteSize.scaled(advice.peakAfter()) + ")"
+                + (advice.savedAtEnd() > 0 ? ", " + ByteSize.scaled(advice.savedAtEnd()) + " at the end" : "");
     }
 
     private void show(Table table, String title) {

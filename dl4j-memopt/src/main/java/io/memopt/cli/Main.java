@@ -10,6 +10,9 @@ import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
 import java.util.Arrays;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
@@ -90,8 +93,8 @@ public final class Main implements Runnable {
 
     private static int failed(Exception e, CommandLine line, CommandLine.ParseResult result) throws Exception {
         if (e instanceof IOException || e instanceof UncheckedIOException) {
-            String message = e instanceof UncheckedIOException io ? String.valueOf(io.getCause()) : text(e);
-            line.getErr().println(message);
+            boolean wrapped = e instanceof UncheckedIOException;
+            line.getErr().println(text(wrapped && e.getCause() instanceof Exception cause ? cause : e));
             return ExitCode.FILE;
         }
         throw e;
@@ -107,10 +110,24 @@ public final class Main implements Runnable {
         throw new TypeConversionException("expected one of " + Arrays.toString(constants) + " but was " + text);
     }
 
-    /** The exceptions of this project say everything; those of the JDK often only name the file. */
+    /** The exceptions of this project say everything, to programmers; those of the JDK often only name the file. */
     private static String text(Exception e) {
         String message = String.valueOf(e.getMessage());
-        return message.contains(" ") ? message : e.getClass().getSimpleName() + ": " + message;
+        if (e instanceof FileSystemException file) {
+            String reason = file.getReason() == null ? why(file) : file.getReason();
+            return "Cannot use file " + file.getFile() + ": " + reason
+                    + ". Check the path, and who may read and write there.";
+        }
+        return message.replace("read with OnCorruption.SKIP", "use --skip-damage");
+    }
+
+    private static String why(FileSystemException e) {
+        if (e instanceof NoSuchFileException) {
+            return "there is no such file or folder";
+        }
+        return e instanceof AccessDeniedException
+                ? "access is denied"
+                : e.getClass().getSimpleName();
     }
 
     /** SLF4J 1.7 prints three lines when nobody wants its messages. */

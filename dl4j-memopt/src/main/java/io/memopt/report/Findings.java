@@ -146,10 +146,13 @@ final class Findings {
         if (advice.savedAtEnd() > 0) {
             effects.add(ByteSize.scaled(advice.savedAtEnd()) + " at the end");
         }
+        if (advice.savingIsUnknown()) {
+            effects.add("saving unknown");
+        }
         effects.add("results " + advice.exactness().name().toLowerCase(Locale.ROOT));
         effects.add("time: " + advice.timeCost());
         findings.add(new Finding(
-                "warn",
+                advice.savingIsUnknown() ? "info" : "warn",
                 title(advice.kind()),
                 advice.finding(),
                 String.join(" · ", effects),

@@ -4,6 +4,7 @@ package io.memopt.verify;
 
 import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.Owner;
+import io.memopt.allocator.nd4j.PendingFrees;
 import io.memopt.allocator.recording.LiveAllocation;
 import io.memopt.allocator.recording.MemoryLedger;
 import java.lang.management.GarbageCollectorMXBean;
@@ -13,13 +14,14 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 
 /** What is held at one moment by allocations made since another, after a full garbage collection; all spaces together. */
 final class HeldMemory {
-    private static final long PAUSE_MILLIS = 50;
-    private static final int MOST_WAITS = 100;
-    /** Looks in a row that find the same allocations. */
-    private static final int QUIET_LOOKS = 3;
+    private static final long PAUSE_MILLIS = 5;
+    private static final int MOST_WAITS = 1000;
+    /** Looks in a row that find the same allocations, where ND4J does not tell what it has still to free. */
+    private static final int QUIET_LOOKS = 30;
 
     private final Map<String, Long> bytesByHolder = new HashMap<>();
     private long bytes;
@@ -66,12 +68,7 @@ final class HeldMemory {
         for (int round = 0; round < 2; round++) {
             long collections = collections();
             System.gc();
-            int quiet = 0;
-            int before = -1;
-            for (int waits = 0; waits < MOST_WAITS && quiet < QUIET_LOOKS; waits++) {
-                int now = ledger.liveAllocations().size();
-                quiet = now == before && collections() > collections ? quiet + 1 : 0;
-                before = now;
+            for (int waits = 0; waits < MOST_WAITS && collections() == collections; waits++) {
                 pause();
             }
             if (collections() == collections) {
@@ -79,6 +76,22 @@ final class HeldMemory {
                         + MOST_WAITS * PAUSE_MILLIS + " ms, so nobody can say what is held: run memory tests without"
                         + " -XX:+DisableExplicitGC.");
             }
+            awaitFrees(ledger);
+        }
+    }
+
+    private static void awaitFrees(MemoryLedger ledger) {
+        int quiet = 0;
+        int before = -1;
+        for (int waits = 0; waits < MOST_WAITS && quiet < QUIET_LOOKS; waits++) {
+            OptionalInt pending = PendingFrees.count();
+            if (pending.isPresent() && pending.getAsInt() == 0) {
+                return;
+            }
+            int now = ledger.liveAllocations().size();
+            quiet = pending.isEmpty() && now == before ? quiet + 1 : 0;
+            before = now;
+            pause();
         }
     }
 

@@ -3,6 +3,7 @@
 package io.memopt.verify;
 
 import io.memopt.allocator.recording.ByteSize;
+import io.memopt.allocator.use.ScopeFinding;
 import io.memopt.analysis.Advice;
 import java.nio.file.Path;
 import java.util.List;
@@ -124,6 +125,26 @@ public final class MemoryAssert {
                     Advice.Kind.WORKSPACE_INITIAL_SIZE,
                     Advice.Kind.OUTPUT_IN_WORKSPACE,
                     Advice.Kind.CLOSE_DETACHED);
+        }
+        return this;
+    }
+
+    /**
+     * No array is used after its workspace moved on, warm-up included: such reads give whatever lies there now, without an
+     * error. Reads through a raw pointer are not seen.
+     *
+     * @throws IllegalStateException if {@link MemoryTrial#withScopeCheck} was not called before the run
+     */
+    public MemoryAssert readsNoStaleArrays() {
+        List<ScopeFinding> findings = run.staleReads()
+                .orElseThrow(() -> new IllegalStateException("Nobody looked for stale arrays during this run: call"
+                        + " withScopeCheck() before whileFitting or whileRunning."));
+        if (!findings.isEmpty()) {
+            long reads = findings.stream().mapToLong(ScopeFinding::count).sum();
+            throw new AssertionError(
+                    run.name() + ": " + reads + " uses of arrays after their scope, in " + findings.size()
+                            + " places, expected none.\n"
+                            + Texts.lines(findings, finding -> finding.count() + " x " + finding.message()));
         }
         return this;
     }

@@ -9,6 +9,7 @@ import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.TraceOptions;
 import io.memopt.allocator.recording.TraceReader;
 import io.memopt.allocator.recording.TraceWriter;
+import io.memopt.allocator.use.ScopeFinding;
 import io.memopt.analysis.AnalysisOptions;
 import io.memopt.analysis.Measure;
 import io.memopt.analysis.Peak;
@@ -31,16 +32,19 @@ final class MemoryRun {
     private final Model model;
     private final int warmup;
     private final int iterations;
+    private final boolean scopeCheck;
     private final Steps steps;
+    private Optional<List<ScopeFinding>> staleReads = Optional.empty();
     private @Nullable HeldMemory afterWarmup;
     private HeldMemory atEnd = new HeldMemory();
     private long flatHost;
     private long flatDevice;
 
-    MemoryRun(Model model, int warmup, int iterations) {
+    MemoryRun(Model model, int warmup, int iterations, boolean scopeCheck) {
         this.model = model;
         this.warmup = warmup;
         this.iterations = iterations;
+        this.scopeCheck = scopeCheck;
         this.steps = new Steps(iterations, warmup);
     }
 
@@ -83,10 +87,21 @@ final class MemoryRun {
         try (TraceWriter writer = new TraceWriter(file, ledger.owners(), ledger.workspaces(), options)) {
             ledger.addSink(writer);
             try {
-                iterate(ledger, prepare, step);
+                checked(() -> iterate(ledger, prepare, step));
             } finally {
                 ledger.removeSink(writer);
             }
+        }
+    }
+
+    private void checked(Runnable run) {
+        if (!scopeCheck) {
+            run.run();
+            return;
+        }
+        try (StaleReads reads = new StaleReads()) {
+            run.run();
+            staleReads = Optional.of(reads.findings());
         }
     }
 
@@ -141,6 +156,7 @@ final class MemoryRun {
                     taken,
                     garbage,
                     atEnd.growthSince(before),
+                    staleReads,
                     analysis.advice());
         }
     }

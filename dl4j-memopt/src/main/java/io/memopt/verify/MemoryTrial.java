@@ -27,6 +27,7 @@ public final class MemoryTrial {
 
     private final Model model;
     private int warmup = DEFAULT_WARMUP;
+    private boolean scopeCheck;
     private @Nullable Path trace;
 
     MemoryTrial(Model model) {
@@ -43,6 +44,15 @@ public final class MemoryTrial {
             throw new IllegalArgumentException("warmup=" + iterations + ", expected at least 1");
         }
         warmup = iterations;
+        return this;
+    }
+
+    /**
+     * Looks for arrays that are used after their workspace moved on, for {@link MemoryAssert#readsNoStaleArrays}. Slower: each
+     * workspace array remembers where it was made. Single elements are checked on CPU only.
+     */
+    public MemoryTrial withScopeCheck() {
+        scopeCheck = true;
         return this;
     }
 
@@ -82,7 +92,7 @@ public final class MemoryTrial {
             throw new IllegalArgumentException(
                     "iterations=" + iterations + ", expected more than the warm-up of " + warmup);
         }
-        return new MemoryAssert(new MemoryRun(model, warmup, iterations).run(prepare, step, trace));
+        return new MemoryAssert(new MemoryRun(model, warmup, iterations, scopeCheck).run(prepare, step, trace));
     }
 
     private static DataSet nextOf(DataSetIterator data) {

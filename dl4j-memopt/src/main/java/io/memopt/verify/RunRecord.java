@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.verify;
 
+import io.memopt.allocator.use.ScopeFinding;
 import io.memopt.analysis.Advice;
 import io.memopt.analysis.Peak;
 import java.util.List;
@@ -20,6 +21,7 @@ import java.util.Optional;
  * @param taken allocations after the warm-up, largest first
  * @param garbage those of them that were left to the collector, largest first
  * @param growth who holds more at the end than after the warm-up
+ * @param staleReads arrays used after their scope, most frequent first; empty when that was not checked
  * @param advice what the analysis of the run proposes, best first
  */
 record RunRecord(
@@ -34,4 +36,5 @@ record RunRecord(
         List<Span> taken,
         List<Span> garbage,
         List<HeldMemory.Growth> growth,
+        Optional<List<ScopeFinding>> staleReads,
         List<Advice> advice) {}

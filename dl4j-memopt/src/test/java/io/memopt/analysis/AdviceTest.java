@@ -5,14 +5,18 @@ package io.memopt.analysis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.memopt.MemOpt;
+import io.memopt.MemOptConfig;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -119,6 +123,52 @@ class AdviceTest {
         TraceAnalysis after = analyze(train("after", false, Reuse.RELEASED));
 
         assertSaved(advice, before, after);
+    }
+
+    @Test
+    void plannedReuse_followed_savesWhatItSays() throws Exception {
+        TraceAnalysis before = analyze(leNet("before", config -> config.recordUses(true), false));
+        Advice advice = advice(before, Advice.Kind.PLAN_ARRAYS);
+
+        assertThat(before.advice().get(0)).isEqualTo(advice);
+        assertThat(advice.exactness()).isEqualTo(Exactness.BITWISE);
+        assertThat(advice.action())
+                .contains("MemOptConfig.builder().reuse(Reuse.PLANNED).build()", "memopt.rehearse(data)");
+        assertThat(advice.finding()).contains("hold 34.9 MiB", "need 19.3 MiB between birth and last use");
+        assertThat(advice.savedBytes()).isGreaterThan(15L << 20);
+
+        TraceAnalysis after = analyze(leNet("after", config -> config.reuse(Reuse.PLANNED), true));
+
+        assertSaved(advice, before, after);
+        assertThat(reserved(after)).isCloseTo(advice.peakAfter(), within(advice.peakAfter() / 10));
+        assertThat(after.advice()).noneMatch(row -> row.kind() == Advice.Kind.PLAN_ARRAYS);
+    }
+
+    @Test
+    void plannedReuse_withoutUsesInTheTrace_isSaidToBeUnknown() throws Exception {
+        Advice advice = advice(analyze(leNet("plain", config -> config, false)), Advice.Kind.PLAN_ARRAYS);
+
+        assertThat(advice.savingIsUnknown()).isTrue();
+        assertThat(advice.peakAfter()).isEqualTo(advice.peakBefore());
+        assertThat(advice.finding()).contains("unknown", "does not tell when arrays were last used");
+        assertThat(advice.action()).contains("recordUses(true)");
+    }
+
+    private Path leNet(String name, UnaryOperator<MemOptConfig.Builder> with, boolean rehearse) {
+        Model network = ReferenceNetworks.LENET.create();
+        List<DataSet> data =
+                IntStream.range(0, 5).mapToObj(ReferenceNetworks.LENET::data).toList();
+        MemOptConfig config =
+                with.apply(MemOptConfig.builder().trace(file(name))).build();
+        try (MemOpt memopt = MemOpt.attach(network, config)) {
+            if (rehearse) {
+                memopt.rehearse(data.get(0));
+            }
+            data.forEach(batch -> Networks.fit(network, batch));
+        } finally {
+            MemoryHooks.uninstall();
+        }
+        return file(name);
     }
 
     private Path train(String name, boolean collect, Reuse reuse) throws Exception {

@@ -6,9 +6,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
+import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.recording.TraceReader;
 import io.memopt.allocator.use.ArrayLifetime;
 import io.memopt.allocator.use.UseWindow;
+import io.memopt.analysis.replay.Allocators;
+import io.memopt.analysis.replay.ReplayRow;
+import io.memopt.analysis.replay.TraceReplay;
 import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -45,6 +50,14 @@ class TrainingLivenessTest {
         assertThat(row.lowerBoundBytes() / MIB).isCloseTo(19.34, Percentage.withPercentage(1));
         assertThat(row.unknownArrays()).isZero();
         assertThat(row.exact()).isTrue();
+
+        try (TraceReader trace = new TraceReader(folder.resolve(ReferenceNetworks.LENET + ".memopt"))) {
+            List<ReplayRow> rows = TraceReplay.replay(
+                    trace, List.of(Allocators.RECORDED, Allocators.PLANNED), MemorySpace.HOST, events -> {});
+            long saved = rows.get(0).peakReservedBytes() - rows.get(1).peakReservedBytes();
+            assertThat(saved / MIB).isCloseTo(34.94 - 19.34, Percentage.withPercentage(1));
+            assertThat(rows.get(1).remark()).endsWith("lives to the last use");
+        }
     }
 
     /** Blocks and bound in MiB. */

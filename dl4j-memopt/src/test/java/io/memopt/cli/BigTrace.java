@@ -17,6 +17,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Random;
 
 /**
@@ -33,17 +37,28 @@ final class BigTrace {
     private final WorkspaceTable workspaces = new WorkspaceTable();
     private final ArrayDeque<long[]> detached = new ArrayDeque<>();
     private final TraceWriter writer;
+    private final boolean uses;
+    /** Owner, address and birth of the arrays in each workspace. */
+    private final Map<Integer, List<long[]>> placed = new HashMap<>();
+
+    private long births;
     private long now;
     private long events;
     private long nextAddress = 1L << 32;
 
-    private BigTrace(Path file) throws IOException {
+    private BigTrace(Path file, boolean uses) throws IOException {
+        this.uses = uses;
         writer = new TraceWriter(file, owners, workspaces, TraceOptions.DEFAULTS.withQueueBlocks(1024));
         now = writer.header().startNanos();
     }
 
     static void write(Path file, long events) throws IOException {
-        BigTrace trace = new BigTrace(file);
+        write(file, events, false);
+    }
+
+    /** With {@code uses} the trace tells when each workspace array was last used. */
+    static void write(Path file, long events, boolean uses) throws IOException {
+        BigTrace trace = new BigTrace(file, uses);
         try (TraceWriter ignored = trace.writer) {
             trace.run(events);
         }
@@ -61,7 +76,7 @@ final class BigTrace {
             for (int step = 0; step < 2 * LAYERS && events < most; step++) {
                 filled += layer(step, activations, working, filled);
             }
-            emit(EventCode.of(EventKind.SCOPE_RELEASE), 0, activations, 0, filled, 1L << 30);
+            release(activations, filled, 1L << 30);
             emit(EventCode.of(EventKind.ITERATION), owner(0, Phase.NONE, ""), 0, 0, iteration, 0);
         }
     }
@@ -76,7 +91,7 @@ final class BigTrace {
             scratch += array(owner(layer, phase, "WS_LAYER_WORKING_MEM"), working, 1L << 41, scratch);
         }
         long bytes = array(owner(layer, phase, "WS_ALL_LAYERS_ACT"), activations, 1L << 40, filled);
-        emit(EventCode.of(EventKind.SCOPE_RELEASE), 0, working, 0, scratch, 1L << 28);
+        release(working, scratch, 1L << 28);
         detach(owner(layer, phase, ""));
         return bytes;
     }
@@ -86,7 +101,20 @@ final class BigTrace {
         long rounded = (requested + 31) / 32 * 32;
         int code = EventCode.of(EventKind.ALLOCATE, AllocationKind.WORKSPACE_ARRAY, MemorySpace.HOST);
         emit(code, owner, workspace, base + offset, requested, rounded);
+        placed.computeIfAbsent(workspace, id -> new ArrayList<>()).add(new long[] {owner, base + offset, births++});
         return rounded;
+    }
+
+    private void release(int workspace, long bytes, long reserved) {
+        for (long[] array : placed.getOrDefault(workspace, List.of())) {
+            int code = EventCode.of(EventKind.LAST_USE, AllocationKind.WORKSPACE_ARRAY, MemorySpace.HOST);
+            if (uses) {
+                long span = 1L + random.nextInt((int) (births - array[2]));
+                emit(code, (int) array[0], workspace, array[1], 0, span);
+            }
+        }
+        placed.remove(workspace);
+        emit(EventCode.of(EventKind.SCOPE_RELEASE), 0, workspace, 0, bytes, reserved);
     }
 
     private void detach(int owner) {

@@ -225,6 +225,31 @@ class CliTest {
     }
 
     @Test
+    void damagedTrace_saysWhereAndWhichOptionHelps() throws IOException {
+        byte[] bytes = Files.readAllBytes(trace);
+        bytes[bytes.length / 2] ^= 1;
+        Path damaged = Files.write(folder.resolve("damaged.memopt"), bytes);
+
+        assertThat(run("summary", damaged.toString())).isEqualTo(ExitCode.FILE);
+
+        assertThat(err.toString())
+                .contains(damaged.toString())
+                .containsPattern("offset \\d+")
+                .contains("use --skip-damage");
+        assertThat(run("summary", damaged.toString(), "--skip-damage")).isZero();
+    }
+
+    @Test
+    void fileThatIsNotThere_isNamedWithARemedy() {
+        Path none = folder.resolve("none.csv");
+
+        assertThat(run("plan", none.toString(), "-o", folder.resolve("o.csv").toString()))
+                .isEqualTo(ExitCode.FILE);
+
+        assertThat(err.toString()).contains("Cannot use file " + none, "no such file", "Check the path");
+    }
+
+    @Test
     void pickleThatRunsCode_isRefused() throws IOException {
         byte[] hostile =
                 "\u0080\u0002cos\nsystem\nU\u0004echo\u0085R.".getBytes(java.nio.charset.StandardCharsets.ISO_8859_1);

@@ -8,9 +8,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * {@code memopt summary} of 10 million events takes less than 10 s and 1 GiB of heap:
@@ -24,11 +26,12 @@ class SummaryBench {
     @TempDir
     Path folder;
 
-    @Test
-    void summary_ofTenMillionEvents_isFastAndSmall() throws IOException, InterruptedException {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void summary_ofTenMillionEvents_isFastAndSmall(boolean uses) throws IOException, InterruptedException {
         String keep = System.getProperty("memopt.bench.keep");
         Path trace = keep == null ? folder.resolve("big.memopt") : Path.of(keep);
-        BigTrace.write(trace, EVENTS);
+        BigTrace.write(trace, EVENTS, uses);
 
         long start = System.nanoTime();
         Process process = new ProcessBuilder(
@@ -43,12 +46,19 @@ class SummaryBench {
                 .redirectOutput(folder.resolve("out").toFile())
                 .redirectError(folder.resolve("err").toFile())
                 .start();
-        int code = process.waitFor();
+        Duration busy = Duration.ZERO;
+        while (!process.waitFor(20, TimeUnit.MILLISECONDS)) {
+            busy = process.info().totalCpuDuration().orElse(busy);
+        }
+        int code = process.exitValue();
         Duration taken = Duration.ofNanos(System.nanoTime() - start);
 
-        System.out.println("summary of " + EVENTS + " events, " + Files.size(trace) + " B, with -Xmx1g: " + taken);
+        System.out.println("summary of " + EVENTS + " events" + (uses ? " with last uses, " : ", ") + Files.size(trace)
+                + " B, with -Xmx1g: " + taken + ", CPU " + busy);
         assertThat(Files.readString(folder.resolve("err"))).isEmpty();
         assertThat(code).isZero();
-        assertThat(taken).isLessThan(Duration.ofSeconds(10));
+        // Of both processors, compilation included: not less than the time it takes on a machine that has nothing else
+        // to do.
+        assertThat(busy).isPositive().isLessThan(Duration.ofSeconds(10));
     }
 }

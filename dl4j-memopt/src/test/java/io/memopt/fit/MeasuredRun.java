@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.fit;
 
-import io.memopt.allocator.event.AllocationKind;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventKind;
 import io.memopt.allocator.event.EventSink;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.nd4j.PendingFrees;
 import io.memopt.allocator.recording.MemoryLedger;
 import java.util.ArrayList;
 import java.util.concurrent.Callable;
@@ -25,18 +27,17 @@ import org.nd4j.linalg.factory.Nd4j;
  * @param lastBytes fullest moment of the last pass
  */
 record MeasuredRun(long peakBytes, long lastBytes) {
-    private static final int QUIET_ROUNDS = 3;
-    private static final int MOST_ROUNDS = 20;
+    private static final int MOST_WAITS = 10_000;
 
     /** Makes a network, then its data, then runs {@code passes} passes. */
     static <D> MeasuredRun of(Supplier<? extends Model> network, Supplier<D> data, int passes, Pass<D> pass) {
         return inNewThread(() -> {
             MemoryLedger ledger = MemoryHooks.install().ledger();
-            collect(ledger);
+            collect();
             long before = ledger.reservedBytes(MemorySpace.HOST);
             Model model = network.get();
             D batch = data.get();
-            collect(ledger);
+            collect();
             Highest highest = new Highest(ledger.reservedBytes(MemorySpace.HOST));
             long peak = 0;
             ledger.addSink(highest);
@@ -45,7 +46,7 @@ record MeasuredRun(long peakBytes, long lastBytes) {
                     highest.restart();
                     pass.run(model, batch);
                     peak = Math.max(peak, highest.bytes());
-                    collect(ledger);
+                    collect();
                 }
                 return new MeasuredRun(peak - before, highest.bytes() - before);
             } finally {
@@ -70,26 +71,20 @@ record MeasuredRun(long peakBytes, long lastBytes) {
         }
     }
 
-    /**
-     * Frees what nobody holds. Deallocator threads take a while, more on a busy machine: goes on until something was freed and
-     * then nothing for several rounds.
-     */
-    static void collect(MemoryLedger ledger) {
-        long start = ledger.reservedBytes(AllocationKind.DETACHED, MemorySpace.HOST);
-        long now = start;
-        int quiet = 0;
-        for (int round = 0; quiet < QUIET_ROUNDS || (now == start && round < MOST_ROUNDS); round++) {
-            long before = now;
+    /** Frees what nobody holds: twice, for arrays that hold arrays; ND4J frees what was found dead on threads of its own. */
+    static void collect() {
+        for (int round = 0; round < 2; round++) {
             System.gc();
-            pause();
-            now = ledger.reservedBytes(AllocationKind.DETACHED, MemorySpace.HOST);
-            quiet = now == before ? quiet + 1 : 0;
+            for (int waits = 0; PendingFrees.count().orElseThrow() > 0; waits++) {
+                assertThat(waits).as("waits for deallocator threads").isLessThan(MOST_WAITS);
+                pause();
+            }
         }
     }
 
     private static void pause() {
         try {
-            TimeUnit.MILLISECONDS.sleep(50);
+            TimeUnit.MILLISECONDS.sleep(2);
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }

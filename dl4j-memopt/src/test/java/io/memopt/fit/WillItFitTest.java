@@ -23,7 +23,6 @@ import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.assertj.core.data.Percentage;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.CacheMode;
@@ -33,10 +32,10 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.transferlearning.TransferLearning;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
@@ -52,9 +51,19 @@ class WillItFitTest {
     }
 
     /** Case P14. */
+    @Test
+    void prediction_ofConvolutions_namesTheSecondAndItsUnfoldedInput() {
+        assertConvolutions(8);
+    }
+
+    @Tag("soak")
     @ParameterizedTest
-    @ValueSource(ints = {8, 16, 32})
-    void prediction_ofConvolutions_namesTheSecondAndItsUnfoldedInput(int batch) {
+    @ValueSource(ints = {16, 32})
+    void prediction_ofLargerBatches_namesTheSecondAndItsUnfoldedInput(int batch) {
+        assertConvolutions(batch);
+    }
+
+    private static void assertConvolutions(int batch) {
         MemoryForecast forecast = MemOpt.willItFit(Networks.cnn(64, 5), InputType.convolutional(64, 64, 3));
 
         Prediction prediction = forecast.at(batch);
@@ -71,15 +80,20 @@ class WillItFitTest {
         assertThat(forecast.certainty()).contains("to the byte");
     }
 
-    static Stream<Arguments> families() {
-        return Stream.of(Networks.values())
-                .flatMap(family ->
-                        Stream.of(WorkspaceMode.ENABLED, WorkspaceMode.NONE).map(mode -> Arguments.of(family, mode)));
+    @ParameterizedTest
+    @EnumSource(Networks.class)
+    void prediction_ofFamily_isWhatTrainingReserves(Networks family) {
+        assertFamily(family, WorkspaceMode.ENABLED);
     }
 
+    @Tag("soak")
     @ParameterizedTest
-    @MethodSource("families")
-    void prediction_ofFamily_isWhatTrainingReserves(Networks family, WorkspaceMode mode) {
+    @EnumSource(Networks.class)
+    void prediction_ofFamilyWithoutWorkspaces_isWhatTrainingReserves(Networks family) {
+        assertFamily(family, WorkspaceMode.NONE);
+    }
+
+    private static void assertFamily(Networks family, WorkspaceMode mode) {
         MemoryForecast forecast =
                 MemOpt.willItFit(family.create(mode), family.data(1, 3).toMultiDataSet());
 
@@ -180,8 +194,19 @@ class WillItFitTest {
     }
 
     @ParameterizedTest
-    @MethodSource("families")
-    void forecast_leavesNoTrace(Networks family, WorkspaceMode mode) {
+    @EnumSource(Networks.class)
+    void forecast_leavesNoTrace(Networks family) {
+        assertLeavesNoTrace(family, WorkspaceMode.ENABLED);
+    }
+
+    @Tag("soak")
+    @ParameterizedTest
+    @EnumSource(Networks.class)
+    void forecast_withoutWorkspaces_leavesNoTrace(Networks family) {
+        assertLeavesNoTrace(family, WorkspaceMode.NONE);
+    }
+
+    private static void assertLeavesNoTrace(Networks family, WorkspaceMode mode) {
         List<INDArray> plain = trained(family, mode, false);
         List<INDArray> asked = trained(family, mode, true);
 
@@ -278,7 +303,7 @@ class WillItFitTest {
     private static List<INDArray> trained(Networks family, WorkspaceMode mode, boolean asks) {
         Model network = family.create(mode);
         Nd4j.getRandom().setSeed(7);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 3; i++) {
             Networks.fit(network, family.data(4, i));
             if (asks) {
                 MemOpt.willItFit(network, family.data(2, i).toMultiDataSet());

@@ -22,10 +22,13 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
@@ -309,6 +312,66 @@ class MemoryAssertionsTest {
                 .whileFitting(Networks.LENET.data(4, 1), 3);
 
         assertThat(TraceAnalyzer.analyze(trace).iterations()).hasSize(3);
+    }
+
+    @Test
+    void staleArray_keptByListener_isNamedWithBothPlaces() {
+        MultiLayerNetwork network = Networks.mlp(20, 64, 4);
+        Activations kept = new Activations();
+        network.addListeners(kept);
+        DataSet data = new DataSet(Nd4j.rand(8, 20), Nd4j.rand(8, 4));
+
+        MemoryAssert memory = assertThatMemory(network)
+                .withWarmup(1)
+                .withScopeCheck()
+                .whileRunning(
+                        () -> {
+                            network.fit(data);
+                            kept.first.getDouble(0);
+                        },
+                        4);
+
+        assertThat(failureOf(memory::readsNoStaleArrays))
+                .contains("4 uses of arrays after their scope, in ", " places, expected none.")
+                .contains(" x Array of 2.0 KiB (2048 B) used after its scope: made by layer layer0 (MultiLayerNetwork-")
+                .contains("in workspace WS_ALL_LAYERS_ACT, scope ")
+                .contains("used at MemoryAssertionsTest.lambda$staleArray_keptByListener_isNamedWithBothPlaces")
+                .contains("detach()");
+        assertThat(MemoryHooks.installed()).isFalse();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Networks.class)
+    void staleArrays_inCleanTraining_areNone(Networks family) {
+        Model network = family.create(WorkspaceMode.ENABLED);
+
+        assertThatMemory(network)
+                .withWarmup(1)
+                .withScopeCheck()
+                .whileFitting(family.data(4, 1), 4)
+                .readsNoStaleArrays();
+    }
+
+    @Test
+    void staleArrays_notLookedFor_isToldInsteadOfPassed() {
+        MultiLayerNetwork network = Networks.mlp(2, 2, 2);
+        INDArray x = Nd4j.rand(2, 2);
+
+        MemoryAssert memory = assertThatMemory(network).withWarmup(1).whileRunning(() -> network.output(x), 2);
+
+        assertThatThrownBy(memory::readsNoStaleArrays)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("call withScopeCheck() before whileFitting");
+    }
+
+    /** Keeps what a forward pass hands out, against the rules. */
+    private static final class Activations extends BaseTrainingListener {
+        private INDArray first = Nd4j.scalar(0);
+
+        @Override
+        public void onForwardPass(Model model, List<INDArray> activations) {
+            first = activations.get(1);
+        }
     }
 
     @Test

@@ -22,7 +22,7 @@ public final class Allocators {
     private static final Map<String, String> REMARKS = new LinkedHashMap<>();
 
     static {
-        REMARKS.put(PLANNED, "a planned arena for each thread's workspaces, lives as recorded; the rest apart");
+        REMARKS.put(PLANNED, "a planned arena for each thread's workspaces, the rest apart");
         add("bump", BumpModel::new, "an arena set back after each iteration; what outlives it apart");
         add("caching", CachingModel::new, "as PyTorch: best fit, 512 B, segments of 2 and 20 MiB");
         add("bfc", BfcModel::new, "as TensorFlow: best fit, 256 B, regions that double");

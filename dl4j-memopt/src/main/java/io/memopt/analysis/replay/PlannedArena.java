@@ -2,188 +2,141 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.analysis.replay;
 
-import io.memopt.allocator.event.AllocationKind;
-import io.memopt.allocator.plan.MemoryPlanner;
-import io.memopt.allocator.plan.PlanOptions;
-import io.memopt.allocator.plan.PlanProblem;
+import io.memopt.analysis.ArenaBook;
 import io.memopt.analysis.LiveSet;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.OptionalLong;
-import java.util.TreeMap;
+import java.util.function.IntPredicate;
 
 /**
- * One arena for each thread that holds the arrays of all its workspaces at planned offsets, as high as its worst stretch needs
- * and held from its first array to the end; arrays outside of workspaces have memory of their own. Arrays are aligned to 32 B
- * as in ND4J and live as long as they were recorded.
- *
- * <p>A thread is planned from one moment at which none of its workspace arrays is live to the next, so that memory follows
- * the longest such stretch and not the trace. One that never leaves its workspaces is planned in stretches of
- * {@link #MOST} arrays; what is live at such a border counts in both.
+ * One arena for each thread that holds the arrays of all its workspaces, spilled ones included, at planned offsets: as high as
+ * its worst stretch needs, see {@link ArenaBook}, and held from its first array to the end. Other arrays, those of ring buffers
+ * among them, have memory of their own, aligned to 32 B as in ND4J.
  */
 final class PlannedArena implements Player {
-    /** Arrays of a stretch; 200 000 take 10 MiB and, planned greedily, less than a second. */
-    private static final int MOST = 200_000;
-
     private static final long ALIGNMENT = 32;
 
-    /** Greedy methods take milliseconds; rows must not depend on how fast the machine is. */
-    private static final Duration UNHURRIED = Duration.ofDays(1);
-
-    /** The arena of one thread. */
-    private static final class Arena {
-        /** Size and start of what is live, by slot. */
-        private final Map<Integer, long[]> open = new TreeMap<>();
-
-        private PlanProblem.Builder stretch = PlanProblem.builder();
-        private int length;
-        private long height;
-
-        void began(int slot, long event, long bytes) {
-            open.put(slot, new long[] {bytes, event});
-        }
-
-        void ended(int slot, long event) {
-            long[] array = open.remove(slot);
-            if (array != null) {
-                add(array, event);
-                if (open.isEmpty()) {
-                    plan();
-                } else if (length == MOST) {
-                    close(event);
-                }
-            }
-        }
-
-        private void add(long[] array, long event) {
-            if (array[1] < event) {
-                stretch.add(array[1], event, array[0]);
-                length++;
-            }
-        }
-
-        /** Plans up to an event; what is live goes on from there. */
-        void close(long event) {
-            for (long[] array : open.values()) {
-                add(array, event);
-                array[1] = event;
-            }
-            plan();
-        }
-
-        private void plan() {
-            PlanOptions options = new PlanOptions(OptionalLong.of(height), UNHURRIED, false);
-            height = Math.max(
-                    height, MemoryPlanner.plan(stretch.build(), options).height());
-            stretch = PlanProblem.builder();
-            length = 0;
-        }
-    }
-
-    /** The fullest moment while the set of arenas was the same. */
+    /** The moment with most memory of their own while the set of arenas was the same. */
     private static final class Epoch {
         private final int arenas;
         private long own = -1;
         private long requested;
-        private long rounded;
 
         Epoch(int arenas) {
             this.arenas = arenas;
         }
 
-        void see(long ownNow, long requestedNow, long roundedNow) {
-            if (ownNow > own || (ownNow == own && roundedNow > rounded)) {
+        void see(long ownNow, long requestedNow) {
+            if (ownNow > own) {
                 own = ownNow;
                 requested = requestedNow;
-                rounded = roundedNow;
             }
         }
     }
 
-    private final Map<Long, Arena> byThread = new HashMap<>();
-    private final List<Arena> arenas = new ArrayList<>();
+    private final IntPredicate circular;
+    private final ArenaBook book = new ArenaBook(false);
     private final List<Epoch> epochs = new ArrayList<>(List.of(new Epoch(0)));
     private long own;
     private long requested;
-    private long rounded;
     private long calls;
-    private long lastEvent;
+
+    /**
+     * Nothing heard yet.
+     *
+     * @param circular whether a workspace is a ring buffer
+     */
+    PlannedArena(IntPredicate circular) {
+        this.circular = circular;
+    }
+
+    @Override
+    public void born(LiveSet live, int slot, boolean ofSpace) {
+        int workspace = live.workspace(slot);
+        if (ArenaBook.counts(live.kind(slot), workspace, circular.test(workspace))) {
+            book.born(live, slot, ofSpace, false);
+            if (book.size() >= epochs.size()) {
+                epochs.add(new Epoch(book.size()));
+                epochs.get(epochs.size() - 1).see(own, requested);
+            }
+        }
+    }
 
     @Override
     public void began(LiveSet live, int slot, boolean array, boolean outlives) {
-        long bytes = live.requestedBytes(slot);
-        if (!array || bytes == 0) {
-            return;
-        }
-        lastEvent = live.event();
-        long size = Rounding.up(bytes, ALIGNMENT);
-        requested += bytes;
-        rounded += size;
-        if (live.kind(slot) == AllocationKind.WORKSPACE_ARRAY) {
-            arena(live.thread(slot)).began(slot, live.startEvent(slot), size);
-        } else {
-            own += size;
+        if (hasOwn(live, slot, array)) {
+            own += Rounding.up(live.requestedBytes(slot), ALIGNMENT);
+            requested += live.requestedBytes(slot);
             calls++;
+            epochs.get(epochs.size() - 1).see(own, requested);
         }
-        epochs.get(epochs.size() - 1).see(own, requested, rounded);
     }
 
-    private Arena arena(long thread) {
-        return byThread.computeIfAbsent(thread, t -> {
-            Arena arena = new Arena();
-            arenas.add(arena);
-            epochs.add(new Epoch(arenas.size()));
-            return arena;
-        });
+    @Override
+    public void lastUsed(int slot, long span) {
+        book.lastUsed(slot, span);
     }
 
     @Override
     public void ended(LiveSet live, int slot, boolean array) {
-        long bytes = live.requestedBytes(slot);
-        if (!array || bytes == 0) {
-            return;
-        }
-        lastEvent = live.event();
-        long size = Rounding.up(bytes, ALIGNMENT);
-        requested -= bytes;
-        rounded -= size;
-        if (live.kind(slot) == AllocationKind.WORKSPACE_ARRAY) {
-            arena(live.thread(slot)).ended(slot, live.event());
-        } else {
-            own -= size;
+        if (hasOwn(live, slot, array)) {
+            own -= Rounding.up(live.requestedBytes(slot), ALIGNMENT);
+            requested -= live.requestedBytes(slot);
             calls++;
+        } else {
+            book.ended(slot);
         }
+    }
+
+    private boolean hasOwn(LiveSet live, int slot, boolean array) {
+        int workspace = live.workspace(slot);
+        return array
+                && live.requestedBytes(slot) > 0
+                && !ArenaBook.counts(live.kind(slot), workspace, circular.test(workspace));
     }
 
     @Override
     public ReplayRow row(boolean stepless) {
-        arenas.forEach(arena -> arena.close(lastEvent + 1));
-        long peak = 0;
+        book.close();
+        List<ArenaBook.Height> arenas = book.heights();
         Epoch fullest = epochs.get(0);
+        long peak = 0;
         for (Epoch epoch : epochs) {
-            long held = held(epoch.arenas) + Math.max(0, epoch.own);
+            long held = held(arenas, epoch.arenas) + Math.max(0, epoch.own);
             if (held > peak) {
                 peak = held;
                 fullest = epoch;
             }
         }
+        List<ArenaBook.Height> there = arenas.subList(0, fullest.arenas);
         return new ReplayRow(
                 Allocators.PLANNED,
                 peak,
-                fullest.requested,
-                fullest.rounded,
+                fullest.requested
+                        + there.stream()
+                                .mapToLong(ArenaBook.Height::requestedBytes)
+                                .sum(),
+                Math.max(0, fullest.own)
+                        + there.stream().mapToLong(ArenaBook.Height::loadBytes).sum(),
                 0,
-                held(arenas.size()) + own,
+                held(arenas, arenas.size()) + own,
                 calls + arenas.size(),
-                Allocators.remark(Allocators.PLANNED));
+                Allocators.remark(Allocators.PLANNED) + "; " + lives());
     }
 
-    private long held(int first) {
+    private String lives() {
+        if (book.arraysWithUse() == 0) {
+            return "lives to the end of scopes, for the trace has no last uses";
+        }
+        return "lives to the last use"
+                + (book.arraysWithoutUse() == 0
+                        ? ""
+                        : ", of " + book.arraysWithoutUse() + " arrays to the end of their scopes");
+    }
+
+    private static long held(List<ArenaBook.Height> arenas, int first) {
         return arenas.subList(0, first).stream()
-                .mapToLong(arena -> arena.height)
+                .mapToLong(ArenaBook.Height::heightBytes)
                 .sum();
     }
 }

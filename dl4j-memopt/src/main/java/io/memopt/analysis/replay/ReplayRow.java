@@ -3,7 +3,8 @@
 package io.memopt.analysis.replay;
 
 /**
- * What one allocator came to. Figures "at peak" are those of the first moment at which it held most.
+ * What one allocator came to. Figures "at peak" are those of the first moment at which it held most; planned arenas, held from
+ * first to last, count with their own fullest moments.
  *
  * @param allocator name of the model
  * @param peakReservedBytes most that it held from the driver

@@ -7,6 +7,7 @@ import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventKind;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.event.WorkspaceTable.WorkspaceInfo;
 import io.memopt.allocator.recording.TraceReader;
 import io.memopt.allocator.recording.TraceVisitor;
 import io.memopt.analysis.LiveSet;
@@ -22,7 +23,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Plays the arrays of one space to allocators: sizes as requested, order as recorded, arrays inside workspaces alive to the
- * end of their scope as they were. What ND4J itself held is the row {@link Allocators#RECORDED}.
+ * end of their scope as they were; only {@link Allocators#PLANNED} looks at last uses. What ND4J itself held is the row
+ * {@link Allocators#RECORDED}.
  *
  * <p>Reads the trace twice. Memory: what {@link LiveSet} takes plus one object for each live array and model.
  */
@@ -43,7 +45,7 @@ public final class TraceReplay {
             TraceReader reader, List<String> names, MemorySpace space, LongConsumer progress) throws IOException {
         List<Player> contestants = new ArrayList<>();
         for (String name : names) {
-            contestants.add(player(name));
+            contestants.add(player(name, reader));
         }
         Pass survivors = new Pass(reader, space, progress, 0);
         reader.read(survivors);
@@ -57,9 +59,11 @@ public final class TraceReplay {
         return contestants.stream().map(each -> each.row(stepless)).toList();
     }
 
-    private static Player player(String name) {
+    private static Player player(String name, TraceReader reader) {
         return switch (name) {
-            case Allocators.PLANNED -> new PlannedArena();
+            case Allocators.PLANNED ->
+                new PlannedArena(id ->
+                        reader.workspace(id).filter(WorkspaceInfo::circular).isPresent());
             case Allocators.RECORDED, Allocators.LOWER_BOUND -> new Contestant(name, null);
             default -> new Contestant(name, Allocators.create(name));
         };
@@ -133,6 +137,9 @@ public final class TraceReplay {
             }
             startSteps[slot] = step;
             startPassSteps[slot] = passSteps;
+            for (Player contestant : contestants) {
+                contestant.born(live, slot, live.space(slot) == space);
+            }
             if (live.space(slot) == space) {
                 boolean array = live.kind(slot) != AllocationKind.WORKSPACE_BLOCK;
                 for (Player contestant : contestants) {
@@ -156,6 +163,13 @@ public final class TraceReplay {
                 for (Player contestant : contestants) {
                     contestant.ended(live, slot, array);
                 }
+            }
+        }
+
+        @Override
+        public void lastUsed(int slot, long lastUseNanos, long span) {
+            for (Player contestant : contestants) {
+                contestant.lastUsed(slot, span);
             }
         }
 

@@ -8,6 +8,7 @@ import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.recording.WorkspaceAccount;
 import io.memopt.allocator.reuse.ArenaPlan;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.allocator.reuse.PlanCursor;
 import io.memopt.allocator.use.UseBook;
 import java.lang.ref.Cleaner;
@@ -26,7 +27,6 @@ import org.nd4j.nativeblas.NativeOpsHolder;
  * <p>Threading: confined to its thread, but for {@link #release}.
  */
 final class ThreadArena {
-    static final String NAME = "MEMOPT_ARENA";
     private static final Cleaner CLEANER = Cleaner.create();
 
     private final RegionPolicy policy;
@@ -162,7 +162,7 @@ final class ThreadArena {
 
         Block(MemoryLedger ledger) {
             this.ledger = ledger;
-            this.account = ledger.openAccount(NAME, Thread.currentThread(), false);
+            this.account = ledger.openAccount(NetworkWorkspaces.ARENA, Thread.currentThread(), false);
         }
 
         /** False when there is no such memory; the block is empty then. */

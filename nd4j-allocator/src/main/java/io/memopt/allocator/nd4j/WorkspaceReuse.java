@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
+import io.memopt.allocator.reuse.NetworkWorkspaces;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
@@ -16,11 +17,6 @@ import org.nd4j.linalg.factory.Nd4j;
  * <p>Threading: safe; every thread has an arena of its own.
  */
 public final class WorkspaceReuse {
-    private static final List<String> SERVED =
-            List.of("WS_ALL_LAYERS_ACT", "WS_LAYER_WORKING_MEM", "WS_RNN_LOOP_WORKING_MEM", "WS_OUTPUT_MEM");
-
-    private static final String LAYER_ACT = "WS_LAYER_ACT_";
-
     private final ThreadLocal<ThreadArena> arenas;
     private final Set<ThreadArena> all = Collections.newSetFromMap(new WeakHashMap<>());
 
@@ -35,7 +31,7 @@ public final class WorkspaceReuse {
 
     /** Whether the arrays of {@code workspace} are those of a network. */
     public static boolean serves(String workspace) {
-        return SERVED.contains(workspace) || workspace.startsWith(LAYER_ACT);
+        return NetworkWorkspaces.serves(workspace);
     }
 
     /**

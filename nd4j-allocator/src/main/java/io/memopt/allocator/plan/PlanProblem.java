@@ -3,6 +3,7 @@
 package io.memopt.allocator.plan;
 
 import java.util.Arrays;
+import java.util.function.Supplier;
 
 /**
  * Buffers with known lifetimes that are to share one range of addresses (offline dynamic storage allocation).
@@ -161,9 +162,11 @@ public final class PlanProblem {
          *     2^61
          */
         public Builder add(long start, long end, long size) {
-            require(start < end, "start=" + start + ", end=" + end + ": a lifetime [start, end) must not be empty");
-            require(size > 0, "size=" + size + ", expected at least 1 byte");
-            require(size <= (1L << 61) - sum, "size=" + size + ": all sizes together must not pass 2^61");
+            require(
+                    start < end,
+                    () -> "start=" + start + ", end=" + end + ": a lifetime [start, end) must not be empty");
+            require(size > 0, () -> "size=" + size + ", expected at least 1 byte");
+            require(size <= (1L << 61) - sum, () -> "size=" + size + ": all sizes together must not pass 2^61");
             sum += size;
             if (count == starts.length) {
                 grow();
@@ -184,7 +187,7 @@ public final class PlanProblem {
          */
         public Builder alignment(long bytes) {
             requireBuffer();
-            require(bytes > 0 && bytes <= 1 << 30, "alignment=" + bytes + ", expected 1 to 2^30");
+            require(bytes > 0 && bytes <= 1 << 30, () -> "alignment=" + bytes + ", expected 1 to 2^30");
             alignments[count - 1] = bytes;
             return this;
         }
@@ -196,7 +199,7 @@ public final class PlanProblem {
          */
         public Builder fixedAt(long offset) {
             requireBuffer();
-            require(offset >= 0 && offset <= 1L << 61, "offset=" + offset + ", expected 0 to 2^61");
+            require(offset >= 0 && offset <= 1L << 61, () -> "offset=" + offset + ", expected 0 to 2^61");
             fixed[count - 1] = offset;
             return this;
         }
@@ -218,11 +221,11 @@ public final class PlanProblem {
                     : starts[buffer];
             require(
                     after <= start && start < end && end <= ends[buffer],
-                    "gap=[" + start + ", " + end + "), expected ascending intervals within [" + starts[buffer] + ", "
-                            + ends[buffer] + ")");
+                    () -> "gap=[" + start + ", " + end + "), expected ascending intervals within [" + starts[buffer]
+                            + ", " + ends[buffer] + ")");
             require(
                     0 <= low && low <= high && high <= sizes[buffer],
-                    "window=[" + low + ", " + high + "), expected a part of [0, " + sizes[buffer] + ")");
+                    () -> "window=[" + low + ", " + high + "), expected a part of [0, " + sizes[buffer] + ")");
             int at = gapCount++ * GAP_FIELDS;
             if (at == gaps.length) {
                 gaps = Arrays.copyOf(gaps, Math.max(8 * GAP_FIELDS, at * 2));
@@ -242,9 +245,11 @@ public final class PlanProblem {
          */
         public PlanProblem build() {
             for (int i = 0; i < count; i++) {
+                int buffer = i;
                 require(
                         fixed[i] == FREE || fixed[i] % alignments[i] == 0,
-                        "buffer " + i + ": offset=" + fixed[i] + " is no multiple of alignment=" + alignments[i]);
+                        () -> "buffer " + buffer + ": offset=" + fixed[buffer] + " is no multiple of alignment="
+                                + alignments[buffer]);
             }
             return new PlanProblem(this);
         }
@@ -264,9 +269,9 @@ public final class PlanProblem {
             }
         }
 
-        private static void require(boolean condition, String complaint) {
+        private static void require(boolean condition, Supplier<String> complaint) {
             if (!condition) {
-                throw new IllegalArgumentException(complaint);
+                throw new IllegalArgumentException(complaint.get());
             }
         }
     }

@@ -35,8 +35,11 @@ public final class UseBook {
         this.ledger = ledger;
     }
 
-    /** From now on {@code newCheck} hears of arrays used after their end, and arrays remember where they are made. */
-    public void check(ScopeCheck newCheck) {
+    /**
+     * From now on {@code newCheck} hears of arrays used after their end, and arrays remember where they are made; null for
+     * nobody.
+     */
+    public void check(@Nullable ScopeCheck newCheck) {
         check = newCheck;
     }
 
