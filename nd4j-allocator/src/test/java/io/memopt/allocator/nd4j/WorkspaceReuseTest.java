@@ -9,6 +9,7 @@ import io.memopt.allocator.plan.PlanOptions;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.WorkspaceAccount;
 import io.memopt.allocator.reuse.ArenaPlan;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.allocator.reuse.PlanCursor;
 import io.memopt.allocator.reuse.PlannedArray;
 import java.util.ArrayList;
@@ -207,7 +208,7 @@ class WorkspaceReuseTest {
 
     private long arenaBytes() {
         return ledger.accounts().stream()
-                .filter(account -> account.name().equals(ThreadArena.NAME))
+                .filter(account -> account.name().equals(NetworkWorkspaces.ARENA))
                 .mapToLong((WorkspaceAccount account) -> account.reservedBytes(MemorySpace.HOST))
                 .sum();
     }
