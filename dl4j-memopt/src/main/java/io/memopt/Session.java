@@ -158,6 +158,10 @@ final class Session {
         NativeTemporaries probe = MemoryHooks.temporaries();
         List<String> notes = new ArrayList<>(replacedListeners());
         scopeFindings().forEach(finding -> notes.add(finding.count() + " times: " + finding.message()));
+        PlannedReuse planned = reuse;
+        if (planned != null) {
+            notes.add(planned.note());
+        }
         times.notes(notes);
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
@@ -344,6 +348,18 @@ final class Session {
             @Override
             public long releasedBytes() {
                 return Session.this.releasedBytes();
+            }
+
+            @Override
+            public long plannedPasses() {
+                PlannedReuse planned = reuse;
+                return planned == null ? 0 : planned.servedPasses();
+            }
+
+            @Override
+            public long missedPasses() {
+                PlannedReuse planned = reuse;
+                return planned == null ? 0 : planned.missedPasses();
             }
 
             @Override

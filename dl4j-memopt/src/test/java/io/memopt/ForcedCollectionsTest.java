@@ -12,6 +12,7 @@ import io.memopt.testing.Networks;
 import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.dataset.DataSet;
 
@@ -19,6 +20,7 @@ import org.nd4j.linalg.dataset.DataSet;
  * Under JavaCPP's physical cap, garbage is what forces collections: every allocation beyond the cap calls System.gc(), up to
  * ten times. Without garbage the cap is not reached.
  */
+@Tag("soak")
 class ForcedCollectionsTest {
     private static final int ITERATIONS = 40;
     private static final int BATCH = 128;

@@ -7,6 +7,7 @@ import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.RegionPolicy;
 import io.memopt.allocator.plan.PlanOptions;
+import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.PlanCursor;
@@ -41,6 +42,7 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     private final TrainingTracker tracker;
     private final @Nullable Path file;
     private final PlanProfile profile;
+    private final PassCounts counts = new PassCounts();
     private final List<ThreadPlans> all = new ArrayList<>();
     private final ThreadLocal<ThreadPlans> threads = ThreadLocal.withInitial(this::add);
 
@@ -122,6 +124,30 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
                 .toList();
     }
 
+    /** Passes served from an arena so far. */
+    public long servedPasses() {
+        return counts.served();
+    }
+
+    /** Passes so far that asked for other arrays than planned; ND4J served the rest of each. */
+    public long missedPasses() {
+        return counts.missed();
+    }
+
+    /** One sentence on what plans have done and what they take. */
+    public String note() {
+        List<PlanRow> rows = plans();
+        List<PlanRow> refused =
+                rows.stream().filter(row -> !row.reason().isEmpty()).toList();
+        long arena = rows.stream().mapToLong(PlanRow::arenaBytes).max().orElse(0);
+        long scopes = rows.stream().mapToLong(PlanRow::scopeBytes).max().orElse(0);
+        return "Planned workspaces: " + servedPasses() + " passes served, " + missedPasses() + " missed; " + rows.size()
+                + " kinds of pass, " + refused.size() + " of them left to ND4J"
+                + (refused.isEmpty() ? "" : " (" + refused.get(0).reason() + ")")
+                + ". The largest arena takes " + ByteSize.format(arena) + ", arrays in open scopes "
+                + ByteSize.format(scopes) + ".";
+    }
+
     @Override
     public @Nullable ArenaPlan planFor(String outermost, String workspace, long roundedBytes) {
         OwnerTable owners = tracker.recording().ledger().owners();
@@ -154,7 +180,7 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
         NetworkPlans networks = new NetworkPlans(model -> file == null
                 ? Map.of()
                 : profile.plans(NetworkIdentity.of(model), PlanOptions.within(ThreadPlans.PLANNING)));
-        ThreadPlans plans = new ThreadPlans(networks);
+        ThreadPlans plans = new ThreadPlans(networks, counts);
         synchronized (all) {
             all.add(plans);
             List<ThreadPlans> ended = all.stream().filter(ThreadPlans::ended).toList();

@@ -40,6 +40,7 @@ final class ThreadPlans {
     static final Duration PLANNING = Duration.ofMillis(200);
 
     private final NetworkPlans networks;
+    private final PassCounts counts;
     private final WeakReference<Thread> thread = new WeakReference<>(Thread.currentThread());
     private @Nullable PlannedRegion current;
     private @Nullable PassState before;
@@ -52,8 +53,9 @@ final class ThreadPlans {
     private @Nullable PlanCursor tried;
 
     /** Begins with what {@code networks} remembers. */
-    ThreadPlans(NetworkPlans networks) {
+    ThreadPlans(NetworkPlans networks, PassCounts counts) {
         this.networks = networks;
+        this.counts = counts;
     }
 
     /** Whether the thread that made this is no more. */
@@ -196,10 +198,12 @@ final class ThreadPlans {
     }
 
     /** A pass that merely ended early, by an exception, was served all the same. */
-    private static void served(PlanCursor cursor, PlannedRegion region) {
+    private void served(PlanCursor cursor, PlannedRegion region) {
         if (cursor.missed()) {
+            counts.countMissed();
             region.differs();
         } else if (cursor.complete()) {
+            counts.countServed();
             region.countServed();
             WorkspaceReuse.releaseBlocks();
         }

@@ -77,6 +77,7 @@ class PlannedReuseTest {
                     .hasSize(1)
                     .allSatisfy(plan -> assertThat(plan.derived()).isTrue())
                     .allSatisfy(plan -> assertThat(plan.served()).isOne());
+            assertThat(memopt.summary().notes()).anyMatch(note -> note.contains("1 passes served, 0 missed"));
         }
     }
 

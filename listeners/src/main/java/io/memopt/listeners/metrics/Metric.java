@@ -57,6 +57,12 @@ public enum Metric {
             "bytes",
             Type.FLOW,
             "Bytes of detached arrays that were freed as soon as they were dead, not by the Java garbage collector"),
+    PLAN_SERVED("memopt.plan.served", null, Type.FLOW, "Passes whose workspace arrays came from a planned arena"),
+    PLAN_MISSED(
+            "memopt.plan.missed",
+            null,
+            Type.FLOW,
+            "Passes that asked for other arrays than planned; ND4J served the rest"),
     ALLOCATIONS("memopt.allocations", null, Type.FLOW, "Number of allocations that hold memory of their own"),
     ALLOCATED("memopt.allocated", "bytes", Type.FLOW, "Bytes obtained from the operating system or driver"),
     FREED("memopt.freed", "bytes", Type.FLOW, "Bytes given back to the operating system or driver"),

@@ -23,6 +23,16 @@ public interface RecorderFigures {
         return 0;
     }
 
+    /** Passes whose workspace arrays came from a planned arena; never decreases. */
+    default long plannedPasses() {
+        return 0;
+    }
+
+    /** Passes that asked for other arrays than planned; never decreases. */
+    default long missedPasses() {
+        return 0;
+    }
+
     /** Prefetch threads whose iterator nobody reads any more. */
     default int leakedPrefetchers() {
         return 0;

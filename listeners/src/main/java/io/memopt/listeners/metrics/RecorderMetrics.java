@@ -41,6 +41,8 @@ public final class RecorderMetrics extends PassBinder {
         rows.put(Metric.RECORDER_OVERHEAD, overheadSeconds(events));
         rows.put(Metric.RECORDER_MEMORY, ledger.memoryBytes() + figures.memoryBytes());
         rows.put(Metric.GARBAGE_RELEASED, figures.releasedBytes());
+        rows.put(Metric.PLAN_SERVED, figures.plannedPasses());
+        rows.put(Metric.PLAN_MISSED, figures.missedPasses());
         rows.put(Metric.LEAKED_PREFETCHERS, figures.leakedPrefetchers());
     }
 }

@@ -68,6 +68,16 @@ class OtherMetricsTest {
             }
 
             @Override
+            public long plannedPasses() {
+                return 120;
+            }
+
+            @Override
+            public long missedPasses() {
+                return 1;
+            }
+
+            @Override
             public int leakedPrefetchers() {
                 return 2;
             }
@@ -84,6 +94,8 @@ class OtherMetricsTest {
         assertThat(registry.get("memopt.recorder.memory").gauge().value()).isGreaterThan(1 << 20);
         assertThat(registry.get("memopt.garbage.released").functionCounter().count())
                 .isEqualTo(4096);
+        assertThat(registry.get("memopt.plan.served").functionCounter().count()).isEqualTo(120);
+        assertThat(registry.get("memopt.plan.missed").functionCounter().count()).isEqualTo(1);
         assertThat(registry.get("memopt.leaked.prefetchers").gauge().value()).isEqualTo(2);
     }
 }
