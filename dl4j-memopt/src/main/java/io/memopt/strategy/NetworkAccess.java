@@ -27,13 +27,18 @@ public final class NetworkAccess {
 
     /**
      * Gives {@code model} a list of its own with the same listeners, so that listeners can be added and removed while one of
-     * them is being called: Deeplearning4j goes on through the old list.
+     * them is being called: Deeplearning4j goes on through the old list. Layers share the list of their network: listeners hear
+     * of unsupervised training from them.
      *
      * @throws IllegalStateException if the list cannot be replaced
      */
     public static void renewListeners(Model model) {
         try {
-            LISTENERS.get(model.getClass()).set(model, new ArrayList<>(listeners(model)));
+            Collection<TrainingListener> renewed = new ArrayList<>(listeners(model));
+            LISTENERS.get(model.getClass()).set(model, renewed);
+            for (Layer layer : layers(model)) {
+                layer.setListeners(renewed);
+            }
         } catch (IllegalAccessException e) {
             throw new IllegalStateException("listeners of " + model.getClass() + " cannot be replaced", e);
         }
