@@ -83,17 +83,27 @@ final class ReplayCommand implements Callable<Integer> {
             return ExitCode.OK;
         }
         Table table = new Table(
-                "allocator", "reserved peak", "", "rounding", "holes", "largest hole", "driver calls", "assumes");
+                "allocator",
+                "reserved peak",
+                "",
+                "# filled, . not",
+                "rounding",
+                "holes",
+                "largest hole",
+                "driver calls",
+                "assumes");
         long recorded = rows.stream()
                 .filter(row -> row.allocator().equals(Allocators.RECORDED))
                 .mapToLong(ReplayRow::peakReservedBytes)
                 .findFirst()
                 .orElse(0);
+        ReplayBar bars = new ReplayBar(rows);
         for (ReplayRow row : rows) {
             table.row(
                     row.allocator(),
                     ByteSize.format(row.peakReservedBytes()),
                     recorded == 0 ? "" : percent((double) row.peakReservedBytes() / recorded),
+                    bars.of(row),
                     percent(row.internalFragmentation()),
                     percent(row.externalFragmentation()),
                     row.largestHoleAtPeakBytes() == 0 ? "" : ByteSize.scaled(row.largestHoleAtPeakBytes()),

@@ -37,6 +37,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import jdk.jfr.consumer.RecordedEvent;
@@ -186,6 +187,19 @@ class CliTest {
         rows.forEach(
                 row -> assertThat(row.getAsJsonObject().get("peakReservedBytes").getAsLong())
                         .isGreaterThanOrEqualTo(bound));
+    }
+
+    @Test
+    void replay_drawsABarForEachModel_theLongestForTheLargestPeak() {
+        assertThat(run("replay", trace.toString())).isZero();
+        List<String> bars = Pattern.compile("[#.]{2,}")
+                .matcher(out.toString())
+                .results()
+                .map(MatchResult::group)
+                .toList();
+        assertThat(bars).hasSize(8).allMatch(bar -> bar.length() <= ReplayBar.WIDTH);
+        assertThat(bars).anyMatch(bar -> bar.length() == ReplayBar.WIDTH);
+        assertThat(bars.get(0)).as("the lower bound has no holes").doesNotContain(".");
     }
 
     @Test
