@@ -190,16 +190,16 @@ class CliTest {
     }
 
     @Test
-    void replay_drawsABarForEachModel_theLongestForTheLargestPeak() {
+    void replay_drawsBars_theLongestForTheLargestPeak() {
         assertThat(run("replay", trace.toString())).isZero();
+        assertThat(out.toString()).contains("# filled, . not");
         List<String> bars = Pattern.compile("[#.]{2,}")
                 .matcher(out.toString())
                 .results()
                 .map(MatchResult::group)
                 .toList();
-        assertThat(bars).hasSize(8).allMatch(bar -> bar.length() <= ReplayBar.WIDTH);
-        assertThat(bars).anyMatch(bar -> bar.length() == ReplayBar.WIDTH);
-        assertThat(bars.get(0)).as("the lower bound has no holes").doesNotContain(".");
+        assertThat(bars).isNotEmpty().allMatch(bar -> bar.length() <= ReplayBar.WIDTH);
+        assertThat(bars).filteredOn(bar -> bar.length() == ReplayBar.WIDTH).isNotEmpty();
     }
 
     @Test
