@@ -36,7 +36,6 @@ import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
@@ -266,17 +265,17 @@ final class Session {
     private void add(Model model) {
         tracker.track(model);
         times.describe("model", describe(model));
-        if (listeners(model).stream().noneMatch(MemoryListener.class::isInstance)) {
+        if (NetworkAccess.listeners(model).stream().noneMatch(MemoryListener.class::isInstance)) {
             MemoryListener listener = new MemoryListener(tracker);
             ours.add(listener);
             NetworkAccess.renewListeners(model);
-            addListener(model, listener);
+            model.addListeners(listener);
         }
     }
 
     /** A MemoryListener that a user added by hand stays, and with it the network and the hooks. */
     private void remove(Model model) {
-        List<TrainingListener> others = new ArrayList<>(listeners(model));
+        List<TrainingListener> others = new ArrayList<>(NetworkAccess.listeners(model));
         if (others.removeIf(ours::contains)) {
             NetworkAccess.renewListeners(model);
             model.setListeners(others.toArray(TrainingListener[]::new));
@@ -325,7 +324,8 @@ final class Session {
                     .map(WeakReference::get)
                     .filter(Objects::nonNull)
                     .distinct()
-                    .filter(model -> listeners(model).stream().noneMatch(MemoryListener.class::isInstance))
+                    .filter(model ->
+                            NetworkAccess.listeners(model).stream().noneMatch(MemoryListener.class::isInstance))
                     .map(model -> tracker.track(model)
                             + " has lost its MemoryListener to setListeners: iterations since then are not counted, and"
                             + " figures per iteration are too large. Use addListeners, or attach after setListeners.")
@@ -384,19 +384,5 @@ final class Session {
                 ? network.getnLayers()
                 : ((ComputationGraph) model).getNumLayers();
         return model.getClass().getSimpleName() + ", " + layers + " layers, " + model.numParams() + " parameters";
-    }
-
-    private static Collection<TrainingListener> listeners(Model model) {
-        return model instanceof MultiLayerNetwork network
-                ? network.getListeners()
-                : ((ComputationGraph) model).getListeners();
-    }
-
-    private static void addListener(Model model, TrainingListener listener) {
-        if (model instanceof MultiLayerNetwork network) {
-            network.addListeners(listener);
-        } else {
-            ((ComputationGraph) model).addListeners(listener);
-        }
     }
 }

@@ -44,7 +44,8 @@ public final class NetworkAccess {
         }
     }
 
-    static Collection<TrainingListener> listeners(Model model) {
+    /** The listeners of {@code model}, not a copy. */
+    public static Collection<TrainingListener> listeners(Model model) {
         return model instanceof MultiLayerNetwork network
                 ? network.getListeners()
                 : ((ComputationGraph) model).getListeners();

@@ -7,6 +7,7 @@ import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.plan.PlanOptions;
 import io.memopt.allocator.reuse.ArenaPlan;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.allocator.reuse.PlanCursor;
 import io.memopt.allocator.reuse.PlannedArray;
 import io.memopt.allocator.use.UseBook;
@@ -169,7 +170,7 @@ final class ThreadPlans {
             boolean training = region.key().pass().equals(PASS);
             boolean keep = region.key().keepActivations();
             List<PlannedArray> arrays = recorded.close().stream()
-                    .filter(array -> WorkspaceReuse.serves(array.workspace()))
+                    .filter(array -> NetworkWorkspaces.serves(array.workspace()))
                     .filter(array -> !strangers.contains(array.sequence()))
                     .map(array -> PlannedArray.of(
                             array, !training || (keep && array.workspace().equals(PASS))))

@@ -11,14 +11,12 @@ import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.listeners.training.MemoryListener;
 import io.memopt.listeners.training.Trackers;
 import io.memopt.listeners.training.TrainingTracker;
+import io.memopt.strategy.NetworkAccess;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.graph.ComputationGraph;
-import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.TrainingListener;
 
 /** A network that is observed until this is closed; whoever observes it already is left alone. */
@@ -37,9 +35,9 @@ final class ObservedNetwork implements AutoCloseable {
         this.model = model;
         this.tracker = Trackers.current();
         this.name = tracker.track(model);
-        this.ours = listeners().stream().noneMatch(MemoryListener.class::isInstance);
+        this.ours = NetworkAccess.listeners(model).stream().noneMatch(MemoryListener.class::isInstance);
         if (ours) {
-            List<TrainingListener> more = new ArrayList<>(listeners());
+            List<TrainingListener> more = new ArrayList<>(NetworkAccess.listeners(model));
             more.add(new MemoryListener(tracker));
             model.setListeners(more.toArray(TrainingListener[]::new));
         }
@@ -67,7 +65,7 @@ final class ObservedNetwork implements AutoCloseable {
     @Override
     public void close() {
         if (ours) {
-            List<TrainingListener> others = new ArrayList<>(listeners());
+            List<TrainingListener> others = new ArrayList<>(NetworkAccess.listeners(model));
             others.removeIf(MemoryListener.class::isInstance);
             model.setListeners(others.toArray(TrainingListener[]::new));
             tracker.untrack(model);
@@ -76,11 +74,5 @@ final class ObservedNetwork implements AutoCloseable {
             tracker.close();
             MemoryHooks.uninstall();
         }
-    }
-
-    private Collection<TrainingListener> listeners() {
-        return model instanceof MultiLayerNetwork network
-                ? network.getListeners()
-                : ((ComputationGraph) model).getListeners();
     }
 }

@@ -9,7 +9,4 @@ public interface ModelObserver {
 
     /** Gradients and score of a minibatch are known; the update has not begun, all workspaces are closed. */
     default void gradientsComputed(Model model) {}
-
-    /** Gradients are known; the workspace of the activations is still open. */
-    default void backwardPassed(Model model) {}
 }

@@ -146,7 +146,6 @@ public final class TrainingTracker implements ScopeObserver {
         TrackedNetwork network = observed(model);
         if (network != null) {
             runs.get().backwardPassed(network);
-            modelObservers.forEach(observer -> observer.backwardPassed(model));
         }
     }
 

@@ -7,6 +7,7 @@ import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.recording.WorkspaceAccount;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.allocator.use.UseBook;
 import java.lang.ref.Cleaner;
 import org.jspecify.annotations.Nullable;
@@ -49,7 +50,7 @@ final class ScopeRecorder {
         this.ledger = recording.ledger();
         this.observers = recording.observers();
         this.arraySpace = arraySpace;
-        this.served = WorkspaceReuse.serves(workspace.getId());
+        this.served = NetworkWorkspaces.serves(workspace.getId());
         this.account = ledger.openAccount(
                 CategoryRules.stableName(workspace.getId()),
                 Thread.currentThread(),

@@ -29,19 +29,15 @@ public final class WorkspaceReuse {
         return ScopeRecorder.rounded(bytes);
     }
 
-    /** Whether the arrays of {@code workspace} are those of a network. */
-    public static boolean serves(String workspace) {
-        return NetworkWorkspaces.serves(workspace);
-    }
-
     /**
-     * Gives back the blocks and spilled arrays that ND4J holds for the closed network workspaces of the calling thread, and has ND4J forget what
-     * sizes it learnt for them. Bytes that they need from now on come from the arena or are allocated one by one.
+     * Gives back the blocks and spilled arrays that ND4J holds for the closed network workspaces of the calling thread, and
+     * has ND4J forget what sizes it learnt for them. Bytes that they need from now on come from the arena or are allocated
+     * one by one.
      */
     public static void releaseBlocks() {
         for (MemoryWorkspace workspace : Nd4j.getWorkspaceManager().getAllWorkspacesForCurrentThread()) {
             if (workspace instanceof ForgetfulWorkspace forgetful
-                    && serves(workspace.getId())
+                    && NetworkWorkspaces.serves(workspace.getId())
                     && !workspace.isScopeActive()
                     && forgetful.holdsMemory()) {
                 forgetful.forgetBlock();
