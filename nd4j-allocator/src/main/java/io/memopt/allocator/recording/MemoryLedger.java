@@ -71,6 +71,7 @@ public final class MemoryLedger {
 
     private final ConcurrentHashMap<Long, LiveAllocation> views = new ConcurrentHashMap<>();
     private final ConcurrentHashMap<Integer, WorkspaceAccount> accounts = new ConcurrentHashMap<>();
+    private final PinnedRanges pinned = new PinnedRanges();
     private final AtomicReferenceArray<@Nullable OwnerAccount> byOwner;
 
     private final PeakTotal[] inUse = totals(SPACES);
@@ -404,12 +405,16 @@ public final class MemoryLedger {
         emit(code, now, ThreadContext.current(), owner, idOf(account), address, Math.max(0, now - lastUseNanos), span);
     }
 
-    /** Bytes were copied; {@code durationNanos} is what the caller waited. */
-    public void transferred(TransferDirection direction, long address, long bytes, long durationNanos) {
+    /** Bytes were copied; {@code durationNanos} is what the caller waited. Addresses may be 0 when not known. */
+    public void transferred(TransferDirection direction, long to, long from, long bytes, long durationNanos) {
+        int code = switch (direction) {
+            case DEVICE_TO_DEVICE -> EventCode.transfer(direction);
+            case HOST_TO_DEVICE -> EventCode.transfer(direction, pinned.spaceOf(from));
+            case DEVICE_TO_HOST, HOST_TO_HOST -> EventCode.transfer(direction, pinned.spaceOf(to));
+        };
         flows.transferred(direction, bytes, durationNanos);
         ThreadContext context = ThreadContext.current();
-        int code = EventCode.transfer(direction);
-        emit(code, System.nanoTime(), context, context.owner(owners), 0, address, bytes, durationNanos);
+        emit(code, System.nanoTime(), context, context.owner(owners), 0, to, bytes, durationNanos);
     }
 
     /** The operating system or driver refused. */
@@ -626,6 +631,9 @@ public final class MemoryLedger {
         long bytes = a.roundedBytes();
         WorkspaceAccount account = a.account();
         flows.allocated(a.kind(), a.space(), bytes);
+        if (a.space() == MemorySpace.PINNED) {
+            pinned.add(a.address(), bytes);
+        }
         if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
             account.blockAllocated(a.space(), bytes);
         } else {
@@ -648,6 +656,9 @@ public final class MemoryLedger {
         int owner = a.end();
         reservedPeak.settle();
         flows.freed(a.kind(), a.space(), bytes);
+        if (a.space() == MemorySpace.PINNED) {
+            pinned.remove(a.address());
+        }
         reserved[space].subtract(bytes);
         if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
             account.blockFreed(a.space(), bytes);
