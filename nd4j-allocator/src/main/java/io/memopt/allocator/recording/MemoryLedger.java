@@ -17,8 +17,10 @@ import io.memopt.allocator.event.WorkspaceTable;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -48,6 +50,10 @@ public final class MemoryLedger {
     private static final Logger log = LoggerFactory.getLogger(MemoryLedger.class);
     private static final int SPACES = MemorySpace.values().length;
     private static final Category[] CATEGORIES = Category.values();
+    /** Live as long as their network, whoever views them; each step makes a hundred views of them. */
+    private static final Set<Category> NETWORK_LONG =
+            EnumSet.of(Category.PARAMETERS, Category.GRADIENTS, Category.UPDATER_STATE);
+
     /** Names of workspaces with flows of their own; a program that makes up names shares the rest. */
     private static final int MAX_WORKSPACE_NAMES = 4096;
     /** Entry, boxed key, {@link LiveAllocation}; estimated from object layouts with compressed references. */
@@ -278,7 +284,8 @@ public final class MemoryLedger {
                 bytes);
     }
 
-    /** A view of the allocation behind {@code parentKey} was made. Costs nothing for parents that are small or unknown. */
+    /** A view of the allocation behind {@code parentKey} was made. Costs next to nothing for parents that are small, unknown or
+     * a network's flat arrays, whose views are not counted. */
     public void viewCreated(long parentKey, long viewKey) {
         LiveAllocation parent = large.get(parentKey);
         if (parent == null) {
@@ -481,6 +488,9 @@ public final class MemoryLedger {
             }
             int after = owners.idOf(new Owner(network, "", old.phase(), category, old.workspace()));
             if (allocation.move(before, after)) {
+                if (NETWORK_LONG.contains(category)) {
+                    large.remove(key);
+                }
                 moved(allocation, before, after);
                 return true;
             }
