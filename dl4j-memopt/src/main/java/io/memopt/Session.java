@@ -4,6 +4,8 @@ package io.memopt;
 
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.nd4j.ArenaFigures;
+import io.memopt.allocator.nd4j.ArenaOptions;
 import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.NativeTemporaries;
@@ -32,6 +34,7 @@ import io.memopt.strategy.GarbageRelease;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
+import io.memopt.strategy.SizedReuse;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -42,6 +45,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.ToLongFunction;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -76,6 +80,7 @@ final class Session {
     private volatile @Nullable ScopeCheck scopeCheck;
     private @Nullable ProcessWatch processWatch;
     private volatile @Nullable PlannedReuse reuse;
+    private volatile @Nullable SizedReuse sizing;
     private volatile @Nullable GarbageRelease garbage;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
@@ -161,6 +166,10 @@ final class Session {
         if (planned != null) {
             notes.add(planned.note());
         }
+        SizedReuse sized = sizing;
+        if (sized != null) {
+            notes.add(sized.note());
+        }
         times.notes(notes);
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
@@ -178,11 +187,31 @@ final class Session {
         }
     }
 
-    /** Begins to plan workspaces, for all handles and to the end of the session. Never throws. */
-    synchronized void planReuse(@Nullable Path profile) {
-        if (reuse == null) {
+    /** Begins to size workspaces, unless they are planned, for all handles and to the end of the session. Never throws. */
+    synchronized void sizeReuse(@Nullable Path profile, ArenaOptions arenas) {
+        if (reuse == null && sizing == null) {
             try {
-                reuse = PlannedReuse.begin(tracker, profile);
+                sizing = SizedReuse.begin(tracker, profile, arenas);
+            } catch (HookException e) {
+                log.warn("{} Training goes on without sizing.", e.getMessage());
+            }
+        }
+    }
+
+    private synchronized void endSizing() {
+        SizedReuse sized = sizing;
+        sizing = null;
+        if (sized != null) {
+            sized.close();
+        }
+    }
+
+    /** Begins to plan workspaces, for all handles and to the end of the session. Never throws. */
+    synchronized void planReuse(@Nullable Path profile, ArenaOptions arenas) {
+        if (reuse == null) {
+            endSizing();
+            try {
+                reuse = PlannedReuse.begin(tracker, profile, arenas);
             } catch (HookException e) {
                 log.warn("{} Training goes on without plans.", e.getMessage());
             }
@@ -193,6 +222,10 @@ final class Session {
         PlannedReuse planned = reuse;
         if (planned != null) {
             planned.rehearse(model, sample);
+        }
+        SizedReuse sized = sizing;
+        if (sized != null) {
+            sized.rehearse(model, sample);
         }
     }
 
@@ -305,6 +338,10 @@ final class Session {
         if (planned != null) {
             planned.close();
         }
+        SizedReuse sized = sizing;
+        if (sized != null) {
+            sized.close();
+        }
         GarbageRelease release = garbage;
         if (release != null) {
             release.close();
@@ -331,6 +368,13 @@ final class Session {
                             + " figures per iteration are too large. Use addListeners, or attach after setListeners.")
                     .toList();
         }
+    }
+
+    private long figure(ToLongFunction<ArenaFigures> which) {
+        PlannedReuse planned = reuse;
+        SizedReuse sized = sizing;
+        return (planned == null ? 0 : which.applyAsLong(planned.figures()))
+                + (sized == null ? 0 : which.applyAsLong(sized.figures()));
     }
 
     private RecorderFigures recorderFigures() {
@@ -360,6 +404,26 @@ final class Session {
             public long missedPasses() {
                 PlannedReuse planned = reuse;
                 return planned == null ? 0 : planned.missedPasses();
+            }
+
+            @Override
+            public long sizedPasses() {
+                return figure(ArenaFigures::sizedRegions);
+            }
+
+            @Override
+            public long arenaResizes() {
+                return figure(ArenaFigures::resizes);
+            }
+
+            @Override
+            public long trimmedBytes() {
+                return figure(ArenaFigures::trimmedBytes);
+            }
+
+            @Override
+            public long idleBytes() {
+                return figure(ArenaFigures::idleBytes);
             }
 
             @Override
