@@ -31,6 +31,7 @@ import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
 import io.memopt.strategy.GarbageRelease;
+import io.memopt.strategy.ModeAdvice;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
@@ -161,6 +162,7 @@ final class Session {
     MemorySummary summary() {
         NativeTemporaries probe = MemoryHooks.temporaries();
         List<String> notes = new ArrayList<>(replacedListeners());
+        models().forEach(model -> notes.addAll(ModeAdvice.of(tracker.track(model), model)));
         scopeFindings().forEach(finding -> notes.add(finding.count() + " times: " + finding.message()));
         PlannedReuse planned = reuse;
         if (planned != null) {
@@ -354,13 +356,20 @@ final class Session {
         }
     }
 
-    /** Whoever calls {@code setListeners} after attaching takes ours out without knowing. */
-    private List<String> replacedListeners() {
+    private List<Model> models() {
         synchronized (Session.class) {
             return handles.stream()
                     .map(WeakReference::get)
                     .filter(Objects::nonNull)
                     .distinct()
+                    .toList();
+        }
+    }
+
+    /** Whoever calls {@code setListeners} after attaching takes ours out without knowing. */
+    private List<String> replacedListeners() {
+        synchronized (Session.class) {
+            return models().stream()
                     .filter(model ->
                             NetworkAccess.listeners(model).stream().noneMatch(MemoryListener.class::isInstance))
                     .map(model -> tracker.track(model)

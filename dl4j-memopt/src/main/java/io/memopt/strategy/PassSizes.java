@@ -5,6 +5,7 @@ package io.memopt.strategy;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /**
@@ -111,12 +112,12 @@ final class PassSizes {
                     .orElse(0);
         }
 
-        private static long at(int batch, TreeMap<Integer, Long> byBatch) {
+        private static long at(int batch, NavigableMap<Integer, Long> byBatch) {
             Long seen = byBatch.get(batch);
             if (seen != null) {
                 return seen;
             }
-            Map<Integer, Long> line = byBatch.tailMap(NetworkPlans.MIN_BATCH);
+            Map<Integer, Long> line = byBatch.tailMap(NetworkPlans.MIN_BATCH, true);
             if (line.size() < 2 || batch < NetworkPlans.MIN_BATCH) {
                 return 0;
             }

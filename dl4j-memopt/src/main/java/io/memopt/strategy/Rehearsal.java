@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy;
 
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.nd4j.WorkspaceReuse;
 import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
@@ -48,7 +50,16 @@ final class Rehearsal {
                 told.accept(model);
             } finally {
                 minibatch.takeFrom(model);
+                releaseArena();
             }
+        }
+    }
+
+    /** It has the size of a few examples; training is to begin with one of its own. */
+    private static void releaseArena() {
+        WorkspaceReuse serving = MemoryHooks.recording().reuse();
+        if (serving != null) {
+            serving.releaseArena();
         }
     }
 

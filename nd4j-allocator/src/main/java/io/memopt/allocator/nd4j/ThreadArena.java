@@ -116,6 +116,14 @@ final class ThreadArena {
         }
     }
 
+    /** Begins anew, without a block, unless a scope is open. */
+    synchronized void giveBack() {
+        if (open == 0) {
+            block.give();
+            keptBytes = 0;
+        }
+    }
+
     /** Gives the block back until it is needed again, if no scope was open since {@code nanos}. Any thread may call. */
     synchronized void releaseIfIdle(long nanos) {
         if (open == 0 && block.bytes > 0 && idleSince - nanos <= 0) {

@@ -55,6 +55,11 @@ public final class WorkspaceReuse {
         }
     }
 
+    /** Gives back the arena of the calling thread, unless a scope is open; the next pass takes one of the size it needs. */
+    public void releaseArena() {
+        arena().giveBack();
+    }
+
     /** Gives back all arenas, those in use when their region ends. */
     void release() {
         if (idle != null) {
