@@ -106,8 +106,11 @@ public final class MemOpt implements AutoCloseable {
             if (config.reuse() != Reuse.OFF) {
                 session.releaseGarbage();
             }
+            if (config.reuse() == Reuse.SIZED) {
+                session.sizeReuse(config.planProfile().orElse(null), config.arenas());
+            }
             if (config.reuse() == Reuse.PLANNED) {
-                session.planReuse(config.planProfile().orElse(null));
+                session.planReuse(config.planProfile().orElse(null), config.arenas());
             }
             TraceWriter trace =
                     config.trace().map(path -> open(path, config, session)).orElse(null);
@@ -172,9 +175,10 @@ public final class MemOpt implements AutoCloseable {
     }
 
     /**
-     * Prepares plans for every batch size from the first three examples of {@code sample}, so that the first minibatch already
-     * runs in the arena. Call it on the thread that will train. The network is afterwards what it was, bit for bit. Does
-     * nothing unless {@link MemOptConfig#reuse} asked for plans.
+     * Prepares plans, or sizes, for every batch size from the first three examples of {@code sample}, so that the first
+     * minibatch already runs in the arena. Call it on the thread that will train; with sequences of several lengths, give the
+     * longest. The network is afterwards what it was, bit for bit. Does nothing unless {@link MemOptConfig#reuse} asked for
+     * {@link Reuse#PLANNED} or {@link Reuse#SIZED}.
      *
      * @param sample a minibatch of at least three examples, as training will have it
      * @throws IllegalArgumentException if there are fewer, or the network is trained by truncated backpropagation through time

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt;
 
+import io.memopt.allocator.nd4j.ArenaOptions;
 import io.memopt.strategy.Reuse;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -20,7 +22,10 @@ import java.util.Optional;
  * @param scopeCheck reports arrays that are used after their scope; includes {@code recordUses}, slows training down
  * @param reuse what is given back of the memory that a network does not need; of the process, and once begun it lasts as long as
  *     there are handles
- * @param planProfile file that keeps proved plans across runs, if any; only with {@link Reuse#PLANNED}
+ * @param planProfile file that keeps proved plans and sizes across runs, if any; only with {@link Reuse#SIZED} or {@link
+ *     Reuse#PLANNED}
+ * @param arenas when arenas give bytes back: after passes that do not need them, and of threads that are idle; of the process,
+ *     the first handle that begins reuse decides
  */
 public record MemOptConfig(
         boolean enabled,
@@ -31,7 +36,8 @@ public record MemOptConfig(
         boolean recordUses,
         boolean scopeCheck,
         Reuse reuse,
-        Optional<Path> planProfile) {
+        Optional<Path> planProfile,
+        ArenaOptions arenas) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
@@ -45,9 +51,16 @@ public record MemOptConfig(
         Objects.requireNonNull(trace, "trace");
         Objects.requireNonNull(reuse, "reuse");
         Objects.requireNonNull(planProfile, "planProfile");
-        if (planProfile.isPresent() && reuse != Reuse.PLANNED) {
+        Objects.requireNonNull(arenas, "arenas");
+        boolean hasArenas = reuse.compareTo(Reuse.SIZED) >= 0;
+        if (planProfile.isPresent() && !hasArenas) {
             throw new IllegalArgumentException("planProfile=" + planProfile.get() + " but reuse=" + reuse
-                    + ", expected PLANNED: without plans there is nothing to keep");
+                    + ", expected SIZED or PLANNED: without arenas there is nothing to keep");
+        }
+        if (!arenas.equals(ArenaOptions.DEFAULTS) && !hasArenas) {
+            throw new IllegalArgumentException("trimAfter=" + arenas.trimAfter() + " and releaseIdleAfter="
+                    + arenas.idleAfter() + " but reuse=" + reuse
+                    + ", expected SIZED or PLANNED: without arenas there is nothing to give back");
         }
         if (traceMaxBytes < MIB) {
             throw new IllegalArgumentException("traceMaxBytes=" + traceMaxBytes + ", expected at least " + MIB);
@@ -77,6 +90,7 @@ public record MemOptConfig(
         private boolean scopeCheck;
         private Reuse reuse = Reuse.OFF;
         private Optional<Path> planProfile = Optional.empty();
+        private ArenaOptions arenas = ArenaOptions.DEFAULTS;
 
         private Builder() {}
 
@@ -128,9 +142,30 @@ public record MemOptConfig(
             return this;
         }
 
-        /** Keeps proved plans in {@code file} across runs, so that the first minibatch is planned already; default none. */
+        /**
+         * Keeps proved plans and sizes in {@code file} across runs, so that the first minibatch runs in the arena already;
+         * default none.
+         */
         public Builder planProfile(Path file) {
             planProfile = Optional.of(file);
+            return this;
+        }
+
+        /**
+         * Passes in a row that need less than three quarters of their thread's arena before it shrinks; default {@value
+         * ArenaOptions#DEFAULT_TRIM_AFTER}, at least 1. With inference every layer is a pass.
+         */
+        public Builder trimAfter(int passes) {
+            arenas = new ArenaOptions(passes, arenas.idleAfter());
+            return this;
+        }
+
+        /**
+         * Gives back the arenas of threads that have used no network for so long, until they do again; default zero, which is
+         * never. Arrays of a pass that is over must not be read then, which was never valid.
+         */
+        public Builder releaseIdleAfter(Duration time) {
+            arenas = new ArenaOptions(arenas.trimAfter(), time);
             return this;
         }
 
@@ -149,7 +184,8 @@ public record MemOptConfig(
                     recordUses || scopeCheck,
                     scopeCheck,
                     reuse,
-                    planProfile);
+                    planProfile,
+                    arenas);
         }
     }
 }

@@ -5,6 +5,8 @@ package io.memopt;
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.DeviceCheck;
+import io.memopt.allocator.nd4j.ArenaFigures;
+import io.memopt.allocator.nd4j.ArenaOptions;
 import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.NativeTemporaries;
@@ -30,9 +32,11 @@ import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
 import io.memopt.strategy.GarbageRelease;
+import io.memopt.strategy.ModeAdvice;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
+import io.memopt.strategy.SizedReuse;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -43,6 +47,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.ToLongFunction;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -78,6 +83,7 @@ final class Session {
     private volatile @Nullable ScopeCheck scopeCheck;
     private @Nullable ProcessWatch processWatch;
     private volatile @Nullable PlannedReuse reuse;
+    private volatile @Nullable SizedReuse sizing;
     private volatile @Nullable GarbageRelease garbage;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
@@ -162,10 +168,15 @@ final class Session {
         if (!deviceProblem.isEmpty()) {
             notes.add(0, deviceProblem);
         }
+        models().forEach(model -> notes.addAll(ModeAdvice.of(tracker.track(model), model)));
         scopeFindings().forEach(finding -> notes.add(finding.count() + " times: " + finding.message()));
         PlannedReuse planned = reuse;
         if (planned != null) {
             notes.add(planned.note());
+        }
+        SizedReuse sized = sizing;
+        if (sized != null) {
+            notes.add(sized.note());
         }
         times.notes(notes);
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
@@ -184,11 +195,31 @@ final class Session {
         }
     }
 
-    /** Begins to plan workspaces, for all handles and to the end of the session. Never throws. */
-    synchronized void planReuse(@Nullable Path profile) {
-        if (reuse == null) {
+    /** Begins to size workspaces, unless they are planned, for all handles and to the end of the session. Never throws. */
+    synchronized void sizeReuse(@Nullable Path profile, ArenaOptions arenas) {
+        if (reuse == null && sizing == null) {
             try {
-                reuse = PlannedReuse.begin(tracker, profile);
+                sizing = SizedReuse.begin(tracker, profile, arenas);
+            } catch (HookException e) {
+                log.warn("{} Training goes on without sizing.", e.getMessage());
+            }
+        }
+    }
+
+    private synchronized void endSizing() {
+        SizedReuse sized = sizing;
+        sizing = null;
+        if (sized != null) {
+            sized.close();
+        }
+    }
+
+    /** Begins to plan workspaces, for all handles and to the end of the session. Never throws. */
+    synchronized void planReuse(@Nullable Path profile, ArenaOptions arenas) {
+        if (reuse == null) {
+            endSizing();
+            try {
+                reuse = PlannedReuse.begin(tracker, profile, arenas);
             } catch (HookException e) {
                 log.warn("{} Training goes on without plans.", e.getMessage());
             }
@@ -199,6 +230,10 @@ final class Session {
         PlannedReuse planned = reuse;
         if (planned != null) {
             planned.rehearse(model, sample);
+        }
+        SizedReuse sized = sizing;
+        if (sized != null) {
+            sized.rehearse(model, sample);
         }
     }
 
@@ -321,6 +356,10 @@ final class Session {
         if (planned != null) {
             planned.close();
         }
+        SizedReuse sized = sizing;
+        if (sized != null) {
+            sized.close();
+        }
         GarbageRelease release = garbage;
         if (release != null) {
             release.close();
@@ -333,13 +372,20 @@ final class Session {
         }
     }
 
-    /** Whoever calls {@code setListeners} after attaching takes ours out without knowing. */
-    private List<String> replacedListeners() {
+    private List<Model> models() {
         synchronized (Session.class) {
             return handles.stream()
                     .map(WeakReference::get)
                     .filter(Objects::nonNull)
                     .distinct()
+                    .toList();
+        }
+    }
+
+    /** Whoever calls {@code setListeners} after attaching takes ours out without knowing. */
+    private List<String> replacedListeners() {
+        synchronized (Session.class) {
+            return models().stream()
                     .filter(model ->
                             NetworkAccess.listeners(model).stream().noneMatch(MemoryListener.class::isInstance))
                     .map(model -> tracker.track(model)
@@ -347,6 +393,13 @@ final class Session {
                             + " figures per iteration are too large. Use addListeners, or attach after setListeners.")
                     .toList();
         }
+    }
+
+    private long figure(ToLongFunction<ArenaFigures> which) {
+        PlannedReuse planned = reuse;
+        SizedReuse sized = sizing;
+        return (planned == null ? 0 : which.applyAsLong(planned.figures()))
+                + (sized == null ? 0 : which.applyAsLong(sized.figures()));
     }
 
     private RecorderFigures recorderFigures() {
@@ -376,6 +429,26 @@ final class Session {
             public long missedPasses() {
                 PlannedReuse planned = reuse;
                 return planned == null ? 0 : planned.missedPasses();
+            }
+
+            @Override
+            public long sizedPasses() {
+                return figure(ArenaFigures::sizedRegions);
+            }
+
+            @Override
+            public long arenaResizes() {
+                return figure(ArenaFigures::resizes);
+            }
+
+            @Override
+            public long trimmedBytes() {
+                return figure(ArenaFigures::trimmedBytes);
+            }
+
+            @Override
+            public long idleBytes() {
+                return figure(ArenaFigures::idleBytes);
             }
 
             @Override

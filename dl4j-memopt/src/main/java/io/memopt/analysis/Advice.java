@@ -38,6 +38,7 @@ public record Advice(
     public enum Kind {
         OUTPUT_IN_WORKSPACE,
         CLOSE_DETACHED,
+        WORKSPACE_MODE,
         WORKSPACE_INITIAL_SIZE,
         FEWER_THREADS,
         SHUT_DOWN_PREFETCHER,

@@ -125,6 +125,10 @@ final class Adviser {
         if (closed == null || !saves(closed, peak, end)) {
             return;
         }
+        if (!first.hasNetworkWorkspaces()) {
+            workspaceMode(advice, closed, peak, end);
+            return;
+        }
         add(
                 advice,
                 Advice.Kind.CLOSE_DETACHED,
@@ -140,6 +144,21 @@ final class Adviser {
                 "none for BatchNormalization; for others a full Java garbage collection for each iteration; every n-th iteration lets n times one iteration's"
                         + " arrays wait, and a smaller -Xmx makes collections come sooner without any code",
                 "Computed as if each such array ended with the iteration that made it.");
+    }
+
+    private void workspaceMode(List<Advice> advice, Scenario scenario, long peak, long end) {
+        add(
+                advice,
+                Advice.Kind.WORKSPACE_MODE,
+                "Training uses no workspaces (WorkspaceMode.NONE): its arrays wait for the Java garbage collector, which does"
+                        + " not see their size.",
+                "net.getLayerWiseConfigurations().setTrainingWorkspaceMode(WorkspaceMode.ENABLED), for a ComputationGraph"
+                        + " net.getConfiguration().setTrainingWorkspaceMode(WorkspaceMode.ENABLED)",
+                scenario,
+                peak,
+                end,
+                "less: memory is not allocated anew for each array; how much is unknown",
+                "Computed as if each array ended with its iteration. Workspaces end most of them earlier and save more.");
     }
 
     private void initialSize(List<Advice> advice, long peak, long end) {

@@ -76,6 +76,11 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
                 : MemorySpace.HOST;
     }
 
+    /** Whether a network opened any of its workspaces. */
+    boolean hasNetworkWorkspaces() {
+        return workspaces.all().stream().anyMatch(entry -> NetworkWorkspaces.serves(entry.info.name()));
+    }
+
     @Override
     public void accept(
             int code, long timeNanos, long thread, int owner, int workspace, long address, long bytes, long extra) {

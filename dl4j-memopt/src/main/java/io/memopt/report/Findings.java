@@ -210,6 +210,7 @@ final class Findings {
         return switch (kind) {
             case OUTPUT_IN_WORKSPACE -> "Let output() write into a workspace";
             case CLOSE_DETACHED -> "Release what layers detach while training";
+            case WORKSPACE_MODE -> "Train in workspaces";
             case WORKSPACE_INITIAL_SIZE -> "Give workspaces their size from the start";
             case FEWER_THREADS -> "Serve with fewer threads";
             case SHUT_DOWN_PREFETCHER -> "Shut down prefetchers that are no longer read";

@@ -20,11 +20,12 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Proved plans kept across runs, as JSON. Only what was recorded is kept (sizes and lifetimes); offsets are planned anew, so a
+ * Proved plans, and the sizes that passes need, kept across runs, as JSON. Only what was recorded is kept (sizes and lifetimes); offsets are planned anew, so a
  * file cannot make two arrays overlap.
  *
  * <pre>
- *   {"format": "memopt-plans", "version": 1, "networks": {IDENTITY: [{"key": .., "workspaces": [..], "arrays": [[..], ..]}, ..]}}
+ *   {"format": "memopt-plans", "version": 1, "networks": {IDENTITY: [{"key": .., "workspaces": [..], "arrays": [[..], ..]}, ..]},
+ *    "sizes": {IDENTITY: [{"key": .., "bytes": ..}, ..]}}
  *   an array: index of its workspace, requested, rounded, birth, last use, scope end; see {@link PlannedArray}
  * </pre>
  *
@@ -38,6 +39,7 @@ final class PlanProfile {
     private static final Gson GSON = new Gson();
 
     private final Map<String, List<Pass>> networks;
+    private final Map<String, List<Size>> sizes;
 
     /** What Gson reads and writes. */
     private static final class Document {
@@ -48,6 +50,17 @@ final class PlanProfile {
 
         @Nullable
         LinkedHashMap<String, List<Pass>> networks;
+
+        @Nullable
+        LinkedHashMap<String, List<Size>> sizes;
+    }
+
+    /** What a pass needs without a plan. */
+    private static final class Size {
+        @Nullable
+        RegionKey key;
+
+        long bytes;
     }
 
     private static final class Pass {
@@ -61,12 +74,13 @@ final class PlanProfile {
         List<List<Long>> arrays;
     }
 
-    private PlanProfile(Map<String, List<Pass>> networks) {
+    private PlanProfile(Map<String, List<Pass>> networks, @Nullable Map<String, List<Size>> sizes) {
         this.networks = networks;
+        this.sizes = sizes == null ? new LinkedHashMap<>() : sizes;
     }
 
     static PlanProfile empty() {
-        return new PlanProfile(new LinkedHashMap<>());
+        return new PlanProfile(new LinkedHashMap<>(), null);
     }
 
     /**
@@ -88,7 +102,7 @@ final class PlanProfile {
         if (document.version != VERSION) {
             throw new IOException(file + " has version " + document.version + ", expected " + VERSION);
         }
-        return new PlanProfile(document.networks);
+        return new PlanProfile(document.networks, document.sizes);
     }
 
     /** Writes to {@code file}, in one step: a reader sees the old or the new content. */
@@ -97,6 +111,7 @@ final class PlanProfile {
         document.format = FORMAT;
         document.version = VERSION;
         document.networks = new LinkedHashMap<>(networks);
+        document.sizes = new LinkedHashMap<>(sizes);
         Path folder = file.toAbsolutePath().getParent();
         Path fresh = Files.createTempFile(folder, file.getFileName().toString(), ".new");
         try {
@@ -117,12 +132,44 @@ final class PlanProfile {
             }
         }
         if (!passes.isEmpty()) {
-            networks.remove(identity);
-            networks.put(identity, passes);
-            while (networks.size() > MAX_NETWORKS) {
-                networks.remove(networks.keySet().iterator().next());
-            }
+            put(networks, identity, passes);
         }
+    }
+
+    private static <T> void put(Map<String, T> newest, String identity, T value) {
+        newest.remove(identity);
+        newest.put(identity, value);
+        while (newest.size() > MAX_NETWORKS) {
+            newest.remove(newest.keySet().iterator().next());
+        }
+    }
+
+    /** Remembers what passes needed lately; what was remembered of the same networks before is forgotten. */
+    void putSizes(SizeBook book) {
+        book.forEach((identity, needs) -> {
+            List<Size> recent = new ArrayList<>();
+            needs.forEach((key, bytes) -> {
+                Size size = new Size();
+                size.key = key;
+                size.bytes = bytes;
+                recent.add(size);
+            });
+            if (!recent.isEmpty()) {
+                put(sizes, identity, recent);
+            }
+        });
+    }
+
+    /** Enters what is remembered into {@code book}; what makes no sense is left out. */
+    void sizesTo(SizeBook book) {
+        sizes.forEach((identity, remembered) -> {
+            for (Size size : remembered) {
+                RegionKey key = size.key;
+                if (key != null && key.isWhole() && size.bytes >= 0) {
+                    book.of(identity).needed(key, size.bytes);
+                }
+            }
+        });
     }
 
     /**

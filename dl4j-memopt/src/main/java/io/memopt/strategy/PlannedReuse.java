@@ -2,19 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy;
 
-import io.memopt.allocator.event.Owner;
-import io.memopt.allocator.event.OwnerTable;
+import io.memopt.allocator.nd4j.ArenaFigures;
+import io.memopt.allocator.nd4j.ArenaOptions;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.RegionPolicy;
 import io.memopt.allocator.plan.PlanOptions;
 import io.memopt.allocator.recording.ByteSize;
-import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.PlanCursor;
 import io.memopt.listeners.training.ModelObserver;
 import io.memopt.listeners.training.TrainingTracker;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,8 +19,6 @@ import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Has the workspaces of observed networks share one planned arena for each thread. The first forward and backward pass with new
@@ -37,30 +32,35 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     /** Of so many threads that have ended, the plans can still be asked for. */
     static final int MAX_ENDED_THREADS = 16;
 
-    private static final Logger log = LoggerFactory.getLogger(PlannedReuse.class);
-
     private final TrainingTracker tracker;
-    private final @Nullable Path file;
-    private final PlanProfile profile;
+    private final ProfileFile file;
     private final PassCounts counts = new PassCounts();
     private final List<ThreadPlans> all = new ArrayList<>();
     private final ThreadLocal<ThreadPlans> threads = ThreadLocal.withInitial(this::add);
+    private final ThreadLocal<PassRoom> rooms = ThreadLocal.withInitial(PassRoom::new);
+    /** What passes need without a plan, and under one. */
+    private final SizeBook scopes;
 
-    private PlannedReuse(TrainingTracker tracker, @Nullable Path file) {
+    private final SizeBook heights;
+    private final ArenaFigures figures;
+
+    private PlannedReuse(TrainingTracker tracker, @Nullable Path path, ArenaOptions options) {
         this.tracker = tracker;
-        this.file = file;
-        this.profile = file == null ? PlanProfile.empty() : read(file);
+        this.file = ProfileFile.open(path);
+        this.scopes = new SizeBook(options.trimAfter());
+        this.heights = new SizeBook(options.trimAfter());
+        file.profile().sizesTo(scopes);
+        this.figures = MemoryHooks.reuse(this, options).figures();
     }
 
     /**
      * Begins for all networks that {@code tracker} observes.
      *
-     * @param file remembers plans across runs; read now if it exists, written by {@link #close}; null for none
+     * @param file remembers plans and sizes across runs; read now if it exists, written by {@link #close}; null for none
      * @throws io.memopt.allocator.nd4j.HookException if workspaces cannot be served
      */
-    public static PlannedReuse begin(TrainingTracker tracker, @Nullable Path file) {
-        PlannedReuse reuse = new PlannedReuse(tracker, file);
-        MemoryHooks.reuse(reuse);
+    public static PlannedReuse begin(TrainingTracker tracker, @Nullable Path file, ArenaOptions options) {
+        PlannedReuse reuse = new PlannedReuse(tracker, file, options);
         tracker.addModelObserver(reuse);
         return reuse;
     }
@@ -70,33 +70,17 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     public void close() {
         tracker.removeModelObserver(this);
         MemoryHooks.stopReuse();
-        save();
-    }
-
-    private void save() {
-        if (file == null) {
-            return;
-        }
-        try {
+        file.save(profile -> {
             threadPlans()
                     .forEach(plans -> plans.networks()
                             .forEach((model, regions) -> profile.put(NetworkIdentity.of(model), regions)));
-            profile.write(file);
-        } catch (IOException | RuntimeException e) {
-            log.warn("Plans could not be kept in {}: {}", file, e.toString());
-        }
+            profile.putSizes(scopes);
+        });
     }
 
-    private static PlanProfile read(Path file) {
-        if (!Files.exists(file)) {
-            return PlanProfile.empty();
-        }
-        try {
-            return PlanProfile.read(file);
-        } catch (IOException e) {
-            log.warn("{}. Plans are made anew.", e.getMessage());
-            return PlanProfile.empty();
-        }
+    /** What arenas did so far. */
+    public ArenaFigures figures() {
+        return figures;
     }
 
     private List<ThreadPlans> threadPlans() {
@@ -113,7 +97,7 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
      * @throws IllegalArgumentException if there are fewer, or the network is trained by truncated backpropagation through time
      */
     public void rehearse(Model model, MultiDataSet sample) {
-        Rehearsal.of(model, sample, this);
+        Rehearsal.of(model, sample, this::gradientsComputed);
     }
 
     /** What has been planned so far, on all threads. */
@@ -140,20 +124,40 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
         List<PlanRow> refused =
                 rows.stream().filter(row -> !row.reason().isEmpty()).toList();
         long arena = rows.stream().mapToLong(PlanRow::arenaBytes).max().orElse(0);
-        long scopes = rows.stream().mapToLong(PlanRow::scopeBytes).max().orElse(0);
+        long scopeBytes = rows.stream().mapToLong(PlanRow::scopeBytes).max().orElse(0);
         return "Planned workspaces: " + servedPasses() + " passes served, " + missedPasses() + " missed; " + rows.size()
                 + " kinds of pass, " + refused.size() + " of them left to ND4J"
                 + (refused.isEmpty() ? "" : " (" + refused.get(0).reason() + ")")
                 + ". The largest arena takes " + ByteSize.format(arena) + ", arrays in open scopes "
-                + ByteSize.format(scopes) + ".";
+                + ByteSize.format(scopeBytes) + ". " + SizedReuse.text(figures);
     }
 
     @Override
     public @Nullable ArenaPlan planFor(String outermost, String workspace, long roundedBytes) {
-        OwnerTable owners = tracker.recording().ledger().owners();
-        Owner owner = owners.ownerOf(ThreadContext.current().owner(owners));
-        String asker = owner.phase() + ":" + owner.layer();
-        return threads.get().planFor(tracker.currentModel(), outermost, asker, workspace, roundedBytes);
+        ThreadPlans plans = threads.get();
+        Model model = tracker.currentModel();
+        String asker = SizedReuse.asker(tracker);
+        ArenaPlan plan = plans.planFor(model, outermost, asker, workspace, roundedBytes);
+        RegionKey key = plans.currentKey();
+        if (plans.isProving()) {
+            rooms.get().beginUnknown();
+        } else {
+            rooms.get()
+                    .begin(
+                            (plan == null ? scopes : heights).of(model),
+                            key == null ? RegionKey.of(model, outermost, asker, workspace, roundedBytes) : key);
+        }
+        return plan;
+    }
+
+    @Override
+    public long roomBytes() {
+        return rooms.get().bytes();
+    }
+
+    @Override
+    public void regionSized(long neededBytes) {
+        rooms.get().needed(neededBytes);
     }
 
     @Override
@@ -163,6 +167,9 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
 
     @Override
     public void regionClosed(@Nullable PlanCursor cursor) {
+        if (cursor != null && cursor.complete()) {
+            rooms.get().needed(cursor.arenaBytes());
+        }
         threads.get().regionClosed(cursor);
     }
 
@@ -177,15 +184,21 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     }
 
     private ThreadPlans add() {
-        NetworkPlans networks = new NetworkPlans(model -> file == null
-                ? Map.of()
-                : profile.plans(NetworkIdentity.of(model), PlanOptions.within(ThreadPlans.PLANNING)));
+        NetworkPlans networks = new NetworkPlans(this::remembered);
         ThreadPlans plans = new ThreadPlans(networks, counts);
         synchronized (all) {
             all.add(plans);
             List<ThreadPlans> ended = all.stream().filter(ThreadPlans::ended).toList();
             all.removeAll(ended.subList(0, Math.max(0, ended.size() - MAX_ENDED_THREADS)));
         }
+        return plans;
+    }
+
+    private Map<RegionKey, ArenaPlan> remembered(Model model) {
+        Map<RegionKey, ArenaPlan> plans =
+                file.profile().plans(NetworkIdentity.of(model), PlanOptions.within(ThreadPlans.PLANNING));
+        PassSizes its = heights.of(model);
+        plans.forEach((key, plan) -> its.needed(key, plan.height()));
         return plans;
     }
 }

@@ -22,8 +22,50 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 record RegionKey(String pass, int batch, String shapes, String workspace, long bytes, boolean keepActivations) {
 
+    /** Workspace that training opens first. */
+    static final String PASS = "WS_ALL_LAYERS_ACT";
+
+    private static final String CALL = " in ";
+
+    /**
+     * The pass of which the first array is asked for, on the calling thread.
+     *
+     * @param model null for a network that nobody observes
+     * @param outermost workspace that was opened first
+     * @param asker phase and layer: a pass that keeps no activations is one for each layer
+     */
+    static RegionKey of(@Nullable Model model, String outermost, String asker, String workspace, long bytes) {
+        if (model == null) {
+            return new RegionKey(outermost, 0, "", workspace, bytes, false);
+        }
+        String call = ModelCall.current();
+        return outermost.equals(PASS) && call.equals(ModelCall.GRADIENTS)
+                ? training(model, outermost, workspace, bytes)
+                : inference(model, outermost + "@" + asker + CALL + call, workspace, bytes);
+    }
+
+    /** False for one that was read from a damaged file. */
+    boolean isWhole() {
+        return pass != null && shapes != null && workspace != null;
+    }
+
+    /** Whether it is a pass of training's own. */
+    boolean isTraining() {
+        return pass.equals(PASS);
+    }
+
+    /** Training, or the method of inference that the pass is part of. */
+    String kind() {
+        return pass.substring(Math.max(0, pass.lastIndexOf(CALL)));
+    }
+
+    /** The same for two passes that differ in nothing but the batch. */
+    String likeness() {
+        return pass + '|' + shapes + '|' + workspace + '|' + keepActivations;
+    }
+
     /** A pass of training. */
-    static RegionKey training(Model model, String pass, String workspace, long bytes) {
+    private static RegionKey training(Model model, String pass, String workspace, long bytes) {
         Shapes shapes = new Shapes();
         if (model instanceof MultiLayerNetwork network) {
             shapes.add(network.getInput(), network.getLabels(), network.getMaskArray());
@@ -37,7 +79,7 @@ record RegionKey(String pass, int batch, String shapes, String workspace, long b
     }
 
     /** A pass of inference: labels are those of another pass, and so are the inputs that a graph remembers. */
-    static RegionKey inference(Model model, String pass, String workspace, long bytes) {
+    private static RegionKey inference(Model model, String pass, String workspace, long bytes) {
         Shapes shapes = new Shapes();
         if (model instanceof MultiLayerNetwork network) {
             shapes.add(network.getInput(), network.getMaskArray());
@@ -53,10 +95,7 @@ record RegionKey(String pass, int batch, String shapes, String workspace, long b
 
     /** Whether the two differ in nothing but the batch. */
     boolean isKin(RegionKey other) {
-        return pass.equals(other.pass)
-                && shapes.equals(other.shapes)
-                && workspace.equals(other.workspace)
-                && keepActivations == other.keepActivations;
+        return likeness().equals(other.likeness());
     }
 
     @Override

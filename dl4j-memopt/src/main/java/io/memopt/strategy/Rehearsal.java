@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy;
 
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.nd4j.WorkspaceReuse;
+import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -24,10 +27,11 @@ final class Rehearsal {
     /**
      * Rehearses with the first examples of {@code sample}.
      *
+     * @param told hears of each computation, as an observer does of training's own
      * @throws IllegalArgumentException if there are too few, or the network is trained by truncated backpropagation through
      *     time, whose segments are not known here
      */
-    static void of(Model model, MultiDataSet sample, PlannedReuse reuse) {
+    static void of(Model model, MultiDataSet sample, Consumer<Model> told) {
         long examples = sample.getFeatures()[0].size(0);
         int needed = BATCHES[BATCHES.length - 1];
         if (examples < needed) {
@@ -43,10 +47,19 @@ final class Rehearsal {
             try (TwinPass untouched = new TwinPass(model, PassState.of(model))) {
                 minibatch.give(model);
                 NetworkAccess.computeSilently(model);
-                reuse.gradientsComputed(model);
+                told.accept(model);
             } finally {
                 minibatch.takeFrom(model);
+                releaseArena();
             }
+        }
+    }
+
+    /** It has the size of a few examples; training is to begin with one of its own. */
+    private static void releaseArena() {
+        WorkspaceReuse serving = MemoryHooks.recording().reuse();
+        if (serving != null) {
+            serving.releaseArena();
         }
     }
 

@@ -8,6 +8,8 @@ public enum Reuse {
     OFF,
     /** Detached arrays that layers drop are freed as soon as they are dead, see {@link GarbageRelease}; {@code BITWISE}. */
     RELEASED,
+    /** Workspaces share one arena for each thread, as large as passes need, see {@link SizedReuse}; {@code BITWISE}. */
+    SIZED,
     /** Workspaces share one planned arena for each thread; class of exactness {@code BITWISE}, proved before it is used. */
     PLANNED
 }

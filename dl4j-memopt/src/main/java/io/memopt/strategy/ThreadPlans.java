@@ -37,7 +37,6 @@ import org.slf4j.LoggerFactory;
  */
 final class ThreadPlans {
     private static final Logger log = LoggerFactory.getLogger(ThreadPlans.class);
-    private static final String PASS = "WS_ALL_LAYERS_ACT";
     static final Duration PLANNING = Duration.ofMillis(200);
 
     private final NetworkPlans networks;
@@ -87,14 +86,9 @@ final class ThreadPlans {
         if (model == null) {
             return null;
         }
-        String call = ModelCall.current();
-        boolean training = outermost.equals(PASS) && call.equals(ModelCall.GRADIENTS);
-        String pass = training ? outermost : outermost + "@" + asker + " in " + call;
         NetworkPlans.Plans plans = networks.of(model);
-        PlannedRegion region = plans.region(
-                training
-                        ? RegionKey.training(model, pass, workspace, roundedBytes)
-                        : RegionKey.inference(model, pass, workspace, roundedBytes));
+        PlannedRegion region = plans.region(RegionKey.of(model, outermost, asker, workspace, roundedBytes));
+        boolean training = region.key().isTraining();
         current = region;
         if (region.stage() == PlannedRegion.Stage.UNKNOWN && region.derivable()) {
             derive(plans, region);
@@ -141,6 +135,18 @@ final class ThreadPlans {
         }
     }
 
+    /** Whether a plan is being proved; then nothing is learnt of what passes need. */
+    boolean isProving() {
+        return trial != null;
+    }
+
+    /** The pass that began last; null when its network is not observed. */
+    @Nullable
+    RegionKey currentKey() {
+        PlannedRegion region = current;
+        return region == null ? null : region.key();
+    }
+
     /** False for arrays of listeners; they come in some passes and not in others. */
     boolean belongs() {
         PlannedRegion region = current;
@@ -167,13 +173,13 @@ final class ThreadPlans {
     private void plan(UseWindow recorded, PlannedRegion region) {
         window = null;
         try {
-            boolean training = region.key().pass().equals(PASS);
+            boolean training = region.key().isTraining();
             boolean keep = region.key().keepActivations();
             List<PlannedArray> arrays = recorded.close().stream()
                     .filter(array -> NetworkWorkspaces.serves(array.workspace()))
                     .filter(array -> !strangers.contains(array.sequence()))
                     .map(array -> PlannedArray.of(
-                            array, !training || (keep && array.workspace().equals(PASS))))
+                            array, !training || (keep && array.workspace().equals(RegionKey.PASS))))
                     .toList();
             if (region.stage() == PlannedRegion.Stage.REFUSED) {
                 return;

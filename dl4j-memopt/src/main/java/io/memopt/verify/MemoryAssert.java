@@ -50,7 +50,8 @@ public final class MemoryAssert {
                     Advice.Kind.FEWER_THREADS,
                     Advice.Kind.SHUT_DOWN_PREFETCHER,
                     Advice.Kind.PREFETCH_LESS,
-                    Advice.Kind.CLOSE_DETACHED);
+                    Advice.Kind.CLOSE_DETACHED,
+                    Advice.Kind.WORKSPACE_MODE);
         }
         return this;
     }
@@ -93,7 +94,8 @@ public final class MemoryAssert {
                     "What is left, in " + run.figures().measured() + " iterations:\n" + groups(run.garbage()),
                     "close() these arrays, or let them be made in a workspace.",
                     Advice.Kind.OUTPUT_IN_WORKSPACE,
-                    Advice.Kind.CLOSE_DETACHED);
+                    Advice.Kind.CLOSE_DETACHED,
+                    Advice.Kind.WORKSPACE_MODE);
         }
         return this;
     }
@@ -124,7 +126,8 @@ public final class MemoryAssert {
                             + " workspace, or once before the loop.",
                     Advice.Kind.WORKSPACE_INITIAL_SIZE,
                     Advice.Kind.OUTPUT_IN_WORKSPACE,
-                    Advice.Kind.CLOSE_DETACHED);
+                    Advice.Kind.CLOSE_DETACHED,
+                    Advice.Kind.WORKSPACE_MODE);
         }
         return this;
     }

@@ -126,6 +126,28 @@ class AdviceTest {
     }
 
     @Test
+    void workspaceMode_followed_savesAtLeastWhatItSays() throws Exception {
+        TraceAnalysis before = analyze(leNet("before", WorkspaceMode.NONE));
+        Advice advice = advice(before, Advice.Kind.WORKSPACE_MODE);
+
+        assertThat(advice.action()).contains("setTrainingWorkspaceMode(WorkspaceMode.ENABLED)");
+        assertThat(before.advice()).noneMatch(row -> row.kind() == Advice.Kind.CLOSE_DETACHED);
+
+        TraceAnalysis after = analyze(leNet("after", WorkspaceMode.ENABLED));
+
+        assertThat(advice.savedBytes()).isPositive();
+        assertThat(reserved(before) - reserved(after)).isGreaterThanOrEqualTo(advice.savedBytes() * 9 / 10);
+        assertThat(after.advice()).noneMatch(row -> row.kind() == Advice.Kind.WORKSPACE_MODE);
+    }
+
+    private Path leNet(String name, WorkspaceMode mode) throws Exception {
+        MultiLayerNetwork network = (MultiLayerNetwork) Networks.LENET.create(mode);
+        List<DataSet> data =
+                IntStream.range(0, 8).mapToObj(i -> Networks.LENET.data(32, i)).toList();
+        return CaseTraces.record(file(name), network, Reuse.OFF, () -> data.forEach(network::fit));
+    }
+
+    @Test
     void plannedReuse_followed_savesWhatItSays() throws Exception {
         TraceAnalysis before = analyze(leNet("before", config -> config.recordUses(true), false));
         Advice advice = advice(before, Advice.Kind.PLAN_ARRAYS);

@@ -119,7 +119,7 @@ class PlannedReuseTest {
                         .planProfile(Path.of("plans.json"))
                         .build())
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("planProfile=plans.json but reuse=OFF, expected PLANNED");
+                .hasMessageContaining("planProfile=plans.json but reuse=OFF, expected SIZED or PLANNED");
     }
 
     private record Run(INDArray params, List<Double> scores, List<PlanRow> plans) {}

@@ -33,6 +33,26 @@ public interface RecorderFigures {
         return 0;
     }
 
+    /** Passes whose workspace arrays lay in an arena without a plan; never decreases. */
+    default long sizedPasses() {
+        return 0;
+    }
+
+    /** Times that an arena gave way to a larger one; never decreases. */
+    default long arenaResizes() {
+        return 0;
+    }
+
+    /** Bytes of arenas given back because passes had not needed them for long; never decreases. */
+    default long trimmedBytes() {
+        return 0;
+    }
+
+    /** Bytes of arenas given back because their threads were idle; never decreases. */
+    default long idleBytes() {
+        return 0;
+    }
+
     /** Prefetch threads whose iterator nobody reads any more. */
     default int leakedPrefetchers() {
         return 0;

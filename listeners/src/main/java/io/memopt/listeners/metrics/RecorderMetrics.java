@@ -43,6 +43,10 @@ public final class RecorderMetrics extends PassBinder {
         rows.put(Metric.GARBAGE_RELEASED, figures.releasedBytes());
         rows.put(Metric.PLAN_SERVED, figures.plannedPasses());
         rows.put(Metric.PLAN_MISSED, figures.missedPasses());
+        rows.put(Metric.ARENA_SIZED, figures.sizedPasses());
+        rows.put(Metric.ARENA_RESIZES, figures.arenaResizes());
+        rows.put(Metric.ARENA_TRIMMED, figures.trimmedBytes());
+        rows.put(Metric.ARENA_IDLE, figures.idleBytes());
         rows.put(Metric.LEAKED_PREFETCHERS, figures.leakedPrefetchers());
     }
 }

@@ -78,6 +78,26 @@ class OtherMetricsTest {
             }
 
             @Override
+            public long sizedPasses() {
+                return 7;
+            }
+
+            @Override
+            public long arenaResizes() {
+                return 3;
+            }
+
+            @Override
+            public long trimmedBytes() {
+                return 8192;
+            }
+
+            @Override
+            public long idleBytes() {
+                return 16384;
+            }
+
+            @Override
             public int leakedPrefetchers() {
                 return 2;
             }
@@ -96,6 +116,12 @@ class OtherMetricsTest {
                 .isEqualTo(4096);
         assertThat(registry.get("memopt.plan.served").functionCounter().count()).isEqualTo(120);
         assertThat(registry.get("memopt.plan.missed").functionCounter().count()).isEqualTo(1);
+        assertThat(registry.get("memopt.arena.sized").functionCounter().count()).isEqualTo(7);
+        assertThat(registry.get("memopt.arena.resizes").functionCounter().count())
+                .isEqualTo(3);
+        assertThat(registry.get("memopt.arena.trimmed").functionCounter().count())
+                .isEqualTo(8192);
+        assertThat(registry.get("memopt.arena.idle").functionCounter().count()).isEqualTo(16384);
         assertThat(registry.get("memopt.leaked.prefetchers").gauge().value()).isEqualTo(2);
     }
 }

@@ -160,14 +160,19 @@ public final class MemoryHooks {
      *
      * @throws HookException if workspaces are not recorded, because of a manager that is not ND4J's own
      */
-    public static synchronized WorkspaceReuse reuse(RegionPolicy policy) {
+    public static WorkspaceReuse reuse(RegionPolicy policy) {
+        return reuse(policy, ArenaOptions.DEFAULTS);
+    }
+
+    /** As {@link #reuse(RegionPolicy)}; {@code options} say when arenas give bytes back. */
+    public static synchronized WorkspaceReuse reuse(RegionPolicy policy, ArenaOptions options) {
         String manager = Nd4j.getWorkspaceManager().getClass().getName();
         if (!isOurs(manager)) {
             throw new HookException("Workspaces cannot be planned: workspace manager " + manager
                     + " is not ND4J's own. Remove the system property 'workspacemanager'.");
         }
         stopReuse();
-        WorkspaceReuse reuse = new WorkspaceReuse(recording(), policy);
+        WorkspaceReuse reuse = new WorkspaceReuse(recording(), policy, options);
         recording().reuse(reuse);
         return reuse;
     }

@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Called on the thread of the region. Must not throw.
  */
 public interface RegionPolicy {
+    /** Leaves a region without a plan to ND4J. */
+    long UNSIZED = -1;
 
     /**
      * The first array of the region is asked for.
@@ -25,6 +27,23 @@ public interface RegionPolicy {
      */
     @Nullable
     ArenaPlan planFor(String outermost, String workspace, long roundedBytes);
+
+    /**
+     * Asked after {@link #planFor}: how many bytes the arena should have, for the region that begins and those expected. Without
+     * a plan, arrays are placed there to the ends of their scopes, as long as there is room, and get memory of their own then.
+     *
+     * @return 0 when nothing is known; {@link #UNSIZED} to leave a region without a plan to ND4J
+     */
+    default long roomBytes() {
+        return UNSIZED;
+    }
+
+    /**
+     * A region ended whose arrays were placed without a plan. Comes before {@link #regionClosed}.
+     *
+     * @param neededBytes size of the arena at which none would have been left outside
+     */
+    default void regionSized(long neededBytes) {}
 
     /**
      * Asked while no workspace but the outermost is open, with an array about to be placed there: whether it is the region's.

@@ -154,9 +154,15 @@ final class ScopeRecorder {
             ThreadArena serving = arena;
             if (serving != null) {
                 arena = --arenaScopes == 0 ? null : serving;
-                serving.scopeClosed();
+                serving.scopeClosed(account);
             }
         });
+    }
+
+    /** Whether the arrays of the open scope lie in an arena without a plan; ND4J gets to see only those that found no room. */
+    boolean isScoped() {
+        ThreadArena serving = arena;
+        return serving != null && serving.isScoped();
     }
 
     private void enterArena(String name) {

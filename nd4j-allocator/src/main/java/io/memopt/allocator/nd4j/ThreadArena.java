@@ -7,9 +7,11 @@ import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.recording.WorkspaceAccount;
+import io.memopt.allocator.reuse.ArenaCapacity;
 import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.allocator.reuse.PlanCursor;
+import io.memopt.allocator.reuse.ScopedPlacement;
 import io.memopt.allocator.use.UseBook;
 import java.lang.ref.Cleaner;
 import org.bytedeco.javacpp.Pointer;
@@ -39,13 +41,26 @@ final class ThreadArena {
     private boolean asked;
     private @Nullable PlanCursor cursor;
     private ServedArrays arrays;
+    /** The region has no plan and its arrays lie here to the ends of their scopes. */
+    private boolean scoped;
 
-    ThreadArena(Recording recording, RegionPolicy policy) {
+    private final ScopedPlacement placement = new ScopedPlacement();
+    private long outsideBytes;
+    private final ArenaCapacity capacity;
+    private final ArenaFigures figures;
+    /** What the block should have at least when the next region begins; it may be smaller now, or larger. */
+    private long keptBytes;
+
+    private volatile long idleSince = System.nanoTime();
+
+    ThreadArena(Recording recording, RegionPolicy policy, int trimAfter, ArenaFigures figures) {
         this.policy = policy;
         this.recording = recording;
         this.ledger = recording.ledger();
         this.arrays = new ServedArrays(0);
         this.block = new Block(ledger);
+        this.capacity = new ArenaCapacity(trimAfter);
+        this.figures = figures;
         CLEANER.register(this, block::free);
     }
 
@@ -54,12 +69,26 @@ final class ThreadArena {
             outermost = workspace;
             asked = false;
             cursor = null;
+            scoped = false;
         }
     }
 
-    void scopeClosed() {
+    /** Whether the arrays of the open region lie here without a plan; what ND4J then serves it need not learn from. */
+    boolean isScoped() {
+        return scoped;
+    }
+
+    void scopeClosed(WorkspaceAccount account) {
+        placement.scopeClosed(account);
+        if (open == 1) {
+            settle();
+        }
         if (leave() > 0) {
             return;
+        }
+        if (scoped) {
+            figures.countSized(outsideBytes);
+            policy.regionSized(placement.neededBytes());
         }
         PlanCursor served = cursor;
         cursor = null;
@@ -71,10 +100,36 @@ final class ThreadArena {
 
     private synchronized int leave() {
         open--;
+        if (open == 0) {
+            idleSince = System.nanoTime();
+        }
         if (open == 0 && stopped) {
             block.free();
         }
         return open;
+    }
+
+    private void settle() {
+        PlanCursor served = cursor;
+        if (scoped || served != null) {
+            keptBytes = capacity.kept(block.bytes, served == null ? placement.neededBytes() : served.arenaBytes());
+        }
+    }
+
+    /** Begins anew, without a block, unless a scope is open. */
+    synchronized void giveBack() {
+        if (open == 0) {
+            block.give();
+            keptBytes = 0;
+        }
+    }
+
+    /** Gives the block back until it is needed again, if no scope was open since {@code nanos}. Any thread may call. */
+    synchronized void releaseIfIdle(long nanos) {
+        if (open == 0 && block.bytes > 0 && idleSince - nanos <= 0) {
+            figures.countIdle(block.bytes);
+            block.give();
+        }
     }
 
     /**
@@ -90,9 +145,13 @@ final class ThreadArena {
         }
         if (!asked) {
             asked = true;
-            cursor = begin(policy.planFor(outermost, workspace, roundedBytes));
+            begin(policy.planFor(outermost, workspace, roundedBytes), policy.roomBytes());
         }
-        if (open == 1 && !policy.belongs()) {
+        boolean belongs = open > 1 || policy.belongs();
+        if (scoped) {
+            return placeInScope(account, roundedBytes, elements);
+        }
+        if (!belongs) {
             return null;
         }
         PlanCursor serving = cursor;
@@ -140,16 +199,46 @@ final class ThreadArena {
         }
     }
 
-    private @Nullable PlanCursor begin(@Nullable ArenaPlan plan) {
+    private void begin(@Nullable ArenaPlan plan, long room) {
         if (plan == null) {
-            return null;
-        }
-        if (!block.ensure(plan.height())) {
+            scoped = room != RegionPolicy.UNSIZED;
+            placement.clear();
+            outsideBytes = 0;
+            if (scoped) {
+                grow(room, 0);
+            }
+        } else if (grow(Math.max(room, plan.height()), plan.height())) {
+            arrays = arrays.withRoomFor(plan.size());
+            cursor = new PlanCursor(plan);
+        } else {
             policy.arenaRefused(plan.height());
+        }
+    }
+
+    /** Tries for {@code wanted} bytes, and if there is no such memory for {@code enough}; false when neither could be had. */
+    private boolean grow(long wanted, long enough) {
+        long held = block.bytes;
+        long size = Math.max(keptBytes, wanted);
+        if (size < held) {
+            block.give();
+            figures.countTrim(held - size);
+        } else if (size > held) {
+            size = capacity.grown(held, size);
+            figures.countGrowth(held);
+        }
+        boolean had = block.ensure(size) || block.ensure(enough);
+        keptBytes = block.bytes;
+        return had;
+    }
+
+    private @Nullable PagedPointer placeInScope(WorkspaceAccount account, long roundedBytes, long elements) {
+        long offset = placement.place(account, roundedBytes);
+        PagedPointer base = block.base;
+        if (base == null || offset + roundedBytes > block.bytes) {
+            outsideBytes += roundedBytes;
             return null;
         }
-        arrays = arrays.withRoomFor(plan.size());
-        return new PlanCursor(plan);
+        return base.withOffset(offset, elements);
     }
 
     /** The native memory, apart from its owner so that it can be freed after that is gone. */

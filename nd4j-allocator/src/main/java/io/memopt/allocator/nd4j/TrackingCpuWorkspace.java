@@ -80,8 +80,17 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace, Wo
     @Override
     public void close() {
         long cycles = cyclesCount.get();
+        boolean scoped = recorder().isScoped();
+        if (scoped) {
+            // The arena grows instead: no block for what found no room.
+            cycleAllocations.set(0);
+            maxCycle.set(0);
+        }
         super.close();
         if (cyclesCount.get() != cycles) {
+            if (scoped && getNumberOfExternalAllocations() > 0) {
+                clearExternalAllocations();
+            }
             recorder().closed(getId());
         }
     }

@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.WeakHashMap;
+import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.factory.Nd4j;
 
@@ -19,9 +20,18 @@ import org.nd4j.linalg.factory.Nd4j;
 public final class WorkspaceReuse {
     private final ThreadLocal<ThreadArena> arenas;
     private final Set<ThreadArena> all = Collections.newSetFromMap(new WeakHashMap<>());
+    private final ArenaFigures figures = new ArenaFigures();
+    private final @Nullable IdleWatch idle;
 
-    WorkspaceReuse(Recording recording, RegionPolicy policy) {
-        this.arenas = ThreadLocal.withInitial(() -> add(new ThreadArena(recording, policy)));
+    WorkspaceReuse(Recording recording, RegionPolicy policy, ArenaOptions options) {
+        this.arenas =
+                ThreadLocal.withInitial(() -> add(new ThreadArena(recording, policy, options.trimAfter(), figures)));
+        this.idle = options.idleAfter().isZero() ? null : new IdleWatch(this::releaseIdle, options.idleAfter());
+    }
+
+    /** What arenas did so far. */
+    public ArenaFigures figures() {
+        return figures;
     }
 
     /** What a workspace of the ND4J at hand takes for an array of {@code bytes}. */
@@ -45,13 +55,28 @@ public final class WorkspaceReuse {
         }
     }
 
+    /** Gives back the arena of the calling thread, unless a scope is open; the next pass takes one of the size it needs. */
+    public void releaseArena() {
+        arena().giveBack();
+    }
+
     /** Gives back all arenas, those in use when their region ends. */
     void release() {
-        List<ThreadArena> arenasNow;
-        synchronized (all) {
-            arenasNow = List.copyOf(all);
+        if (idle != null) {
+            idle.close();
         }
-        arenasNow.forEach(ThreadArena::release);
+        threadArenas().forEach(ThreadArena::release);
+    }
+
+    /** Gives back the arenas of threads that have had no scope open since {@code nanos}; they come back when needed. */
+    void releaseIdle(long nanos) {
+        threadArenas().forEach(arena -> arena.releaseIfIdle(nanos));
+    }
+
+    private List<ThreadArena> threadArenas() {
+        synchronized (all) {
+            return List.copyOf(all);
+        }
     }
 
     /** That of the calling thread. */

@@ -52,6 +52,11 @@ public final class PlanCursor {
         missed = true;
     }
 
+    /** Bytes of the arena that the plan needs. */
+    public long arenaBytes() {
+        return plan.height();
+    }
+
     /** Arrays served so far. */
     public int served() {
         return next;
