@@ -43,6 +43,7 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     private final @Nullable Path file;
     private final PlanProfile profile;
     private final PassCounts counts = new PassCounts();
+    private final ProvedPlans proved = new ProvedPlans();
     private final List<ThreadPlans> all = new ArrayList<>();
     private final ThreadLocal<ThreadPlans> threads = ThreadLocal.withInitial(this::add);
 
@@ -173,13 +174,23 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
 
     @Override
     public void gradientsComputed(Model model) {
-        threads.get().gradientsComputed(model);
+        PlannedRegion trusted = threads.get().gradientsComputed(model);
+        ArenaPlan plan = trusted == null ? null : trusted.plan();
+        if (trusted != null && plan != null) {
+            proved.add(tracker.originalOf(model), trusted.key(), plan);
+        }
+    }
+
+    /** Proved for {@code model} on another thread, or in another run. */
+    private Map<RegionKey, ArenaPlan> known(Model model) {
+        Map<RegionKey, ArenaPlan> here = proved.of(tracker.originalOf(model));
+        return !here.isEmpty() || file == null
+                ? here
+                : profile.plans(NetworkIdentity.of(model), PlanOptions.within(ThreadPlans.PLANNING));
     }
 
     private ThreadPlans add() {
-        NetworkPlans networks = new NetworkPlans(model -> file == null
-                ? Map.of()
-                : profile.plans(NetworkIdentity.of(model), PlanOptions.within(ThreadPlans.PLANNING)));
+        NetworkPlans networks = new NetworkPlans(this::known);
         ThreadPlans plans = new ThreadPlans(networks, counts);
         synchronized (all) {
             all.add(plans);

@@ -217,8 +217,9 @@ final class ThreadPlans {
         }
     }
 
-    /** Training's own pass of {@code model} is over: the time to try a plan. */
-    void gradientsComputed(Model model) {
+    /** Training's own pass of {@code model} is over: the time to try a plan. Returns what is trusted from now on. */
+    @Nullable
+    PlannedRegion gradientsComputed(Model model) {
         PlannedRegion region = current;
         PassState start = before;
         ArenaPlan plan = region == null ? null : region.plan();
@@ -235,7 +236,9 @@ final class ThreadPlans {
                 region.refuse("its second computation failed: " + e);
             }
             tellIfRefused(region);
+            return region.stage() == PlannedRegion.Stage.TRUSTED ? region : null;
         }
+        return null;
     }
 
     private void judge(PlannedRegion region, ArenaPlan plan, TwinPass twin) {

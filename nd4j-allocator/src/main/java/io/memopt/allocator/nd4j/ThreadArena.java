@@ -140,6 +140,13 @@ final class ThreadArena {
         }
     }
 
+    /** Gives the block back until the next region; amid a region nothing happens. */
+    void giveBack() {
+        if (open == 0) {
+            block.give();
+        }
+    }
+
     private @Nullable PlanCursor begin(@Nullable ArenaPlan plan) {
         if (plan == null) {
             return null;

@@ -45,6 +45,11 @@ public final class WorkspaceReuse {
         }
     }
 
+    /** The calling thread has destroyed its workspaces; its arena, if any, goes with them until it is needed again. */
+    void threadCleared() {
+        arenas.get().giveBack();
+    }
+
     /** Gives back all arenas, those in use when their region ends. */
     void release() {
         List<ThreadArena> arenasNow;
