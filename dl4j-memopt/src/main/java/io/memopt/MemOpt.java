@@ -107,7 +107,7 @@ public final class MemOpt implements AutoCloseable {
                 session.releaseGarbage();
             }
             if (config.reuse() == Reuse.PLANNED) {
-                session.planReuse(config.planProfile().orElse(null));
+                session.planReuse(config.planProfile().orElse(null), config.planPoison());
             }
             TraceWriter trace =
                     config.trace().map(path -> open(path, config, session)).orElse(null);

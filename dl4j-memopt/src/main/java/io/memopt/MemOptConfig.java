@@ -21,6 +21,8 @@ import java.util.Optional;
  * @param reuse what is given back of the memory that a network does not need; of the process, and once begun it lasts as long as
  *     there are handles
  * @param planProfile file that keeps proved plans across runs, if any; only with {@link Reuse#PLANNED}
+ * @param planPoison a diagnostic: makes bytes of dead arrays no number, so that a use after their planned end is seen; only
+ *     with {@link Reuse#PLANNED}; the first handle with plans decides
  */
 public record MemOptConfig(
         boolean enabled,
@@ -31,7 +33,8 @@ public record MemOptConfig(
         boolean recordUses,
         boolean scopeCheck,
         Reuse reuse,
-        Optional<Path> planProfile) {
+        Optional<Path> planProfile,
+        boolean planPoison) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
@@ -48,6 +51,10 @@ public record MemOptConfig(
         if (planProfile.isPresent() && reuse != Reuse.PLANNED) {
             throw new IllegalArgumentException("planProfile=" + planProfile.get() + " but reuse=" + reuse
                     + ", expected PLANNED: without plans there is nothing to keep");
+        }
+        if (planPoison && reuse != Reuse.PLANNED) {
+            throw new IllegalArgumentException("planPoison=true but reuse=" + reuse
+                    + ", expected PLANNED: without plans no array has a planned end");
         }
         if (traceMaxBytes < MIB) {
             throw new IllegalArgumentException("traceMaxBytes=" + traceMaxBytes + ", expected at least " + MIB);
@@ -77,6 +84,7 @@ public record MemOptConfig(
         private boolean scopeCheck;
         private Reuse reuse = Reuse.OFF;
         private Optional<Path> planProfile = Optional.empty();
+        private boolean planPoison;
 
         private Builder() {}
 
@@ -135,6 +143,18 @@ public record MemOptConfig(
         }
 
         /**
+         * Default false: a diagnostic that goes over every planned byte twice more in each pass. The bytes of an array are
+         * filled with ones, which is no number in any floating-point type, at its planned end and when the pass is over. A
+         * plan under which anything reads them gives other results and is refused; one under which anything writes them is
+         * made anew. Plans from {@link #planProfile}, and those that follow from others, are proved again. A wrong plan may
+         * end the process when whole numbers are read as indices.
+         */
+        public Builder planPoison(boolean value) {
+            planPoison = value;
+            return this;
+        }
+
+        /**
          * The settings.
          *
          * @throws IllegalArgumentException if one is out of range
@@ -149,7 +169,8 @@ public record MemOptConfig(
                     recordUses || scopeCheck,
                     scopeCheck,
                     reuse,
-                    planProfile);
+                    planProfile,
+                    planPoison);
         }
     }
 }

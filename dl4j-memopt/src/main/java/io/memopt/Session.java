@@ -189,10 +189,10 @@ final class Session {
     }
 
     /** Begins to plan workspaces, for all handles and to the end of the session. Never throws. */
-    synchronized void planReuse(@Nullable Path profile) {
+    synchronized void planReuse(@Nullable Path profile, boolean poisons) {
         if (reuse == null) {
             try {
-                reuse = PlannedReuse.begin(tracker, profile);
+                reuse = PlannedReuse.begin(tracker, profile, poisons);
             } catch (HookException e) {
                 log.warn("{} Training goes on without plans.", e.getMessage());
             }

@@ -42,13 +42,15 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     private final TrainingTracker tracker;
     private final @Nullable Path file;
     private final PlanProfile profile;
+    private final boolean poisons;
     private final PassCounts counts = new PassCounts();
     private final ProvedPlans proved = new ProvedPlans();
     private final List<ThreadPlans> all = new ArrayList<>();
     private final ThreadLocal<ThreadPlans> threads = ThreadLocal.withInitial(this::add);
 
-    private PlannedReuse(TrainingTracker tracker, @Nullable Path file) {
+    private PlannedReuse(TrainingTracker tracker, @Nullable Path file, boolean poisons) {
         this.tracker = tracker;
+        this.poisons = poisons;
         this.file = file;
         this.profile = file == null ? PlanProfile.empty() : read(file);
     }
@@ -57,10 +59,12 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
      * Begins for all networks that {@code tracker} observes.
      *
      * @param file remembers plans across runs; read now if it exists, written by {@link #close}; null for none
+     * @param poisons whether bytes of dead arrays are made no number, and every plan of training is proved that way before it
+     *     serves, also those remembered or derived from others
      * @throws io.memopt.allocator.nd4j.HookException if workspaces cannot be served
      */
-    public static PlannedReuse begin(TrainingTracker tracker, @Nullable Path file) {
-        PlannedReuse reuse = new PlannedReuse(tracker, file);
+    public static PlannedReuse begin(TrainingTracker tracker, @Nullable Path file, boolean poisons) {
+        PlannedReuse reuse = new PlannedReuse(tracker, file, poisons);
         MemoryHooks.reuse(reuse);
         tracker.addModelObserver(reuse);
         return reuse;
@@ -163,6 +167,16 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     }
 
     @Override
+    public boolean poisons() {
+        return poisons;
+    }
+
+    @Override
+    public void poisonBroken() {
+        threads.get().poisonBroken();
+    }
+
+    @Override
     public void regionClosed(@Nullable PlanCursor cursor) {
         threads.get().regionClosed(cursor);
     }
@@ -190,7 +204,7 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     }
 
     private ThreadPlans add() {
-        NetworkPlans networks = new NetworkPlans(this::known);
+        NetworkPlans networks = new NetworkPlans(this::known, poisons);
         ThreadPlans plans = new ThreadPlans(networks, counts);
         synchronized (all) {
             all.add(plans);

@@ -22,6 +22,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 record RegionKey(String pass, int batch, String shapes, String workspace, long bytes, boolean keepActivations) {
 
+    /** Name of training's own pass. */
+    static final String TRAINING = "WS_ALL_LAYERS_ACT";
+
     /** A pass of training. */
     static RegionKey training(Model model, String pass, String workspace, long bytes) {
         Shapes shapes = new Shapes();
@@ -49,6 +52,10 @@ record RegionKey(String pass, int batch, String shapes, String workspace, long b
         shapes.text.append(NetworkAccess.carriesState(model) ? " with state" : "");
         return new RegionKey(
                 pass, shapes.batch, shapes.text.toString(), workspace, bytes, ActivationReaders.among(model));
+    }
+
+    boolean isTraining() {
+        return pass.equals(TRAINING);
     }
 
     /** Whether the two differ in nothing but the batch. */

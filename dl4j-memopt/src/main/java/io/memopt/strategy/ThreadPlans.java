@@ -37,7 +37,6 @@ import org.slf4j.LoggerFactory;
  */
 final class ThreadPlans {
     private static final Logger log = LoggerFactory.getLogger(ThreadPlans.class);
-    private static final String PASS = "WS_ALL_LAYERS_ACT";
     static final Duration PLANNING = Duration.ofMillis(200);
 
     private final NetworkPlans networks;
@@ -88,7 +87,7 @@ final class ThreadPlans {
             return null;
         }
         String call = ModelCall.current();
-        boolean training = outermost.equals(PASS) && call.equals(ModelCall.GRADIENTS);
+        boolean training = outermost.equals(RegionKey.TRAINING) && call.equals(ModelCall.GRADIENTS);
         String pass = training ? outermost : outermost + "@" + asker + " in " + call;
         NetworkPlans.Plans plans = networks.of(model);
         PlannedRegion region = plans.region(
@@ -167,13 +166,13 @@ final class ThreadPlans {
     private void plan(UseWindow recorded, PlannedRegion region) {
         window = null;
         try {
-            boolean training = region.key().pass().equals(PASS);
+            boolean training = region.key().isTraining();
             boolean keep = region.key().keepActivations();
             List<PlannedArray> arrays = recorded.close().stream()
                     .filter(array -> NetworkWorkspaces.serves(array.workspace()))
                     .filter(array -> !strangers.contains(array.sequence()))
                     .map(array -> PlannedArray.of(
-                            array, !training || (keep && array.workspace().equals(PASS))))
+                            array, !training || (keep && array.workspace().equals(RegionKey.TRAINING))))
                     .toList();
             if (region.stage() == PlannedRegion.Stage.REFUSED) {
                 return;
@@ -208,6 +207,13 @@ final class ThreadPlans {
             region.countServed();
             WorkspaceReuse.releaseBlocks();
         }
+    }
+
+    void poisonBroken() {
+        log.warn(
+                "An array of {} was written after its planned end, and before another took its bytes. ND4J serves the rest"
+                        + " of the pass; the plan is made anew.",
+                current == null ? "a pass" : current.key());
     }
 
     void arenaRefused(long bytes) {

@@ -177,9 +177,9 @@ class PlannedParallelTest {
 
     /** In the first round both workers prove what they need; in the second they begin with it. */
     private static void assertServed(MemOpt memopt, int served) {
-        assertThat(memopt.plans()).isNotEmpty().allSatisfy(plan -> assertThat(plan.state())
-                .as("%s", plan)
-                .isEqualTo("TRUSTED"));
+        assertThat(memopt.plans())
+                .isNotEmpty()
+                .allSatisfy(plan -> assertThat(plan.state()).as("%s", plan).isEqualTo("TRUSTED"));
         assertThat(memopt.summary().notes()).anyMatch(note -> note.contains(served + " passes served, 0 missed"));
     }
 }

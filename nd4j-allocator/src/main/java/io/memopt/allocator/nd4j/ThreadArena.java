@@ -12,6 +12,7 @@ import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.allocator.reuse.PlanCursor;
 import io.memopt.allocator.use.UseBook;
 import java.lang.ref.Cleaner;
+import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.enums.DebugMode;
@@ -33,6 +34,7 @@ final class ThreadArena {
     private final Recording recording;
     private final MemoryLedger ledger;
     private final Block block;
+    private final boolean poisons;
     private int open;
     private volatile boolean stopped;
     private String outermost = "";
@@ -46,6 +48,7 @@ final class ThreadArena {
         this.ledger = recording.ledger();
         this.arrays = new ServedArrays(0);
         this.block = new Block(ledger);
+        this.poisons = policy.poisons();
         CLEANER.register(this, block::free);
     }
 
@@ -63,6 +66,9 @@ final class ThreadArena {
         }
         PlanCursor served = cursor;
         cursor = null;
+        if (poisons && served != null) {
+            poisonAll(served);
+        }
         if (asked) {
             asked = false;
             policy.regionClosed(served);
@@ -101,7 +107,7 @@ final class ThreadArena {
         if (serving == null || offset == PlanCursor.MISS || base == null) {
             return null;
         }
-        if (!endArrays(serving, space)) {
+        if (!endArrays(serving, space) || isPoisonBroken(offset, roundedBytes)) {
             serving.fail();
             return null;
         }
@@ -124,8 +130,30 @@ final class ThreadArena {
                 uses.bytesTaken(arrays.address(ended));
             }
             arrays.end(ledger, space, ended);
+            if (poisons) {
+                block.poison(serving.offset(ended), arrays.roundedBytes(ended));
+            }
         }
         return true;
+    }
+
+    /** The region is over: no array has bytes any more. */
+    private void poisonAll(PlanCursor served) {
+        for (int left = served.nextLeft(); left >= 0; left = served.nextLeft()) {
+            block.poison(served.offset(left), arrays.roundedBytes(left));
+        }
+        if (!served.missed() && isPoisonBroken(0, block.bytes)) {
+            served.fail();
+        }
+        block.poison(0, block.bytes);
+    }
+
+    private boolean isPoisonBroken(long offset, long length) {
+        boolean broken = poisons && !block.isPoison(offset, length);
+        if (broken) {
+            policy.poisonBroken();
+        }
+        return broken;
     }
 
     private static boolean spillsEverything() {
@@ -151,9 +179,13 @@ final class ThreadArena {
         if (plan == null) {
             return null;
         }
+        long before = block.bytes;
         if (!block.ensure(plan.height())) {
             policy.arenaRefused(plan.height());
             return null;
+        }
+        if (poisons && block.bytes != before) {
+            block.poison(0, block.bytes);
         }
         arrays = arrays.withRoomFor(plan.size());
         return new PlanCursor(plan);
@@ -161,6 +193,8 @@ final class ThreadArena {
 
     /** The native memory, apart from its owner so that it can be freed after that is gone. */
     private static final class Block {
+        private static final byte ONES = -1;
+
         private final MemoryLedger ledger;
         private final WorkspaceAccount account;
         private @Nullable PagedPointer base;
@@ -198,6 +232,27 @@ final class ThreadArena {
             } finally {
                 context.endIntent();
             }
+        }
+
+        /** Fills with ones, which are a number in no floating-point type. */
+        void poison(long offset, long length) {
+            PagedPointer start = base;
+            if (start != null && length > 0) {
+                Pointer.memset(start.withOffset(offset, length), ONES, length);
+            }
+        }
+
+        /** Whether all bytes are still ones: the first is, and each is as the next. */
+        boolean isPoison(long offset, long length) {
+            PagedPointer start = base;
+            return start == null
+                    || length == 0
+                    || (new BytePointer(start.withOffset(offset, length)).get() == ONES
+                            && Pointer.memcmp(
+                                            start.withOffset(offset, length - 1),
+                                            start.withOffset(offset + 1, length - 1),
+                                            length - 1)
+                                    == 0);
         }
 
         /** Frees for good. */
