@@ -110,7 +110,7 @@ public final class MemOpt implements AutoCloseable {
                 session.sizeReuse(config.planProfile().orElse(null), config.arenas());
             }
             if (config.reuse() == Reuse.PLANNED) {
-                session.planReuse(config.planProfile().orElse(null), config.arenas());
+                session.planReuse(config.planProfile().orElse(null), config.arenas(), config.planPoison());
             }
             TraceWriter trace =
                     config.trace().map(path -> open(path, config, session)).orElse(null);

@@ -26,6 +26,8 @@ import java.util.Optional;
  *     Reuse#PLANNED}
  * @param arenas when arenas give bytes back: after passes that do not need them, and of threads that are idle; of the process,
  *     the first handle that begins reuse decides
+ * @param planPoison a diagnostic: makes bytes of dead arrays no number, so that a use after their planned end is seen; only
+ *     with {@link Reuse#PLANNED}; the first handle with plans decides
  */
 public record MemOptConfig(
         boolean enabled,
@@ -37,7 +39,8 @@ public record MemOptConfig(
         boolean scopeCheck,
         Reuse reuse,
         Optional<Path> planProfile,
-        ArenaOptions arenas) {
+        ArenaOptions arenas,
+        boolean planPoison) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
@@ -61,6 +64,10 @@ public record MemOptConfig(
             throw new IllegalArgumentException("trimAfter=" + arenas.trimAfter() + " and releaseIdleAfter="
                     + arenas.idleAfter() + " but reuse=" + reuse
                     + ", expected SIZED or PLANNED: without arenas there is nothing to give back");
+        }
+        if (planPoison && reuse != Reuse.PLANNED) {
+            throw new IllegalArgumentException("planPoison=true but reuse=" + reuse
+                    + ", expected PLANNED: without plans no array has a planned end");
         }
         if (traceMaxBytes < MIB) {
             throw new IllegalArgumentException("traceMaxBytes=" + traceMaxBytes + ", expected at least " + MIB);
@@ -91,6 +98,7 @@ public record MemOptConfig(
         private Reuse reuse = Reuse.OFF;
         private Optional<Path> planProfile = Optional.empty();
         private ArenaOptions arenas = ArenaOptions.DEFAULTS;
+        private boolean planPoison;
 
         private Builder() {}
 
@@ -170,6 +178,18 @@ public record MemOptConfig(
         }
 
         /**
+         * Default false: a diagnostic that goes over every planned byte twice more in each pass. The bytes of an array are
+         * filled with ones, which is no number in any floating-point type, at its planned end and when the pass is over. A
+         * plan under which anything reads them gives other results and is refused; one under which anything writes them is
+         * made anew. Plans from {@link #planProfile}, and those that follow from others, are proved again. A wrong plan may
+         * end the process when whole numbers are read as indices.
+         */
+        public Builder planPoison(boolean value) {
+            planPoison = value;
+            return this;
+        }
+
+        /**
          * The settings.
          *
          * @throws IllegalArgumentException if one is out of range
@@ -185,7 +205,8 @@ public record MemOptConfig(
                     scopeCheck,
                     reuse,
                     planProfile,
-                    arenas);
+                    arenas,
+                    planPoison);
         }
     }
 }

@@ -26,6 +26,7 @@ import io.memopt.listeners.metrics.RecorderCost;
 import io.memopt.listeners.metrics.RecorderFigures;
 import io.memopt.listeners.metrics.TrainingTimers;
 import io.memopt.listeners.training.MemoryListener;
+import io.memopt.listeners.training.ModelObserver;
 import io.memopt.listeners.training.Trackers;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.report.MemorySummary;
@@ -87,7 +88,15 @@ final class Session {
     private volatile @Nullable GarbageRelease garbage;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
-    private final Set<TrainingListener> ours = Collections.newSetFromMap(new WeakHashMap<>());
+    private final Set<TrainingListener> ours =
+            Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
+
+    private final ModelObserver workers = new ModelObserver() {
+        @Override
+        public void workerBegins(Model model) {
+            listenToWorker(model);
+        }
+    };
 
     private Session(TrainingTracker tracker, MemOptConfig config) {
         this.tracker = tracker;
@@ -104,6 +113,7 @@ final class Session {
                 .build();
         tracker.addObserver(timers);
         tracker.addObserver(times);
+        tracker.addModelObserver(workers);
         times.describe("dl4jVersion", Nd4jFacts.version());
         times.describe("backend", Nd4jFacts.backend());
         times.describe("hardware", Hardware.describe());
@@ -215,11 +225,11 @@ final class Session {
     }
 
     /** Begins to plan workspaces, for all handles and to the end of the session. Never throws. */
-    synchronized void planReuse(@Nullable Path profile, ArenaOptions arenas) {
+    synchronized void planReuse(@Nullable Path profile, ArenaOptions arenas, boolean poisons) {
         if (reuse == null) {
             endSizing();
             try {
-                reuse = PlannedReuse.begin(tracker, profile, arenas);
+                reuse = PlannedReuse.begin(tracker, profile, arenas, poisons);
             } catch (HookException e) {
                 log.warn("{} Training goes on without plans.", e.getMessage());
             }
@@ -316,6 +326,20 @@ final class Session {
     private void add(Model model) {
         tracker.track(model);
         times.describe("model", describe(model));
+        listenTo(model);
+    }
+
+    /** Network and copies begin with the listeners that the network had when its wrapper was built. */
+    private void listenToWorker(Model model) {
+        synchronized (Session.class) {
+            Model original = tracker.originalOf(model);
+            if (handles.stream().anyMatch(handle -> handle.refersTo(original))) {
+                listenTo(model);
+            }
+        }
+    }
+
+    private void listenTo(Model model) {
         if (NetworkAccess.listeners(model).stream().noneMatch(MemoryListener.class::isInstance)) {
             MemoryListener listener = new MemoryListener(tracker);
             ours.add(listener);
@@ -326,6 +350,7 @@ final class Session {
 
     /** A MemoryListener that a user added by hand stays, and with it the network and the hooks. */
     private void remove(Model model) {
+        tracker.copiesOf(model).forEach(this::remove);
         List<TrainingListener> others = new ArrayList<>(NetworkAccess.listeners(model));
         if (others.removeIf(ours::contains)) {
             NetworkAccess.renewListeners(model);
@@ -352,6 +377,7 @@ final class Session {
         collections.close();
         tracker.removeObserver(timers);
         tracker.removeObserver(times);
+        tracker.removeModelObserver(workers);
         PlannedReuse planned = reuse;
         if (planned != null) {
             planned.close();

@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  *       does. Use {@code output(x, false, workspace)} or close them.
  *   <li>the state of recurrent layers, which {@code rnnGetPreviousState()} hands out; it is small.
  *   <li>outputs of a multiplying bidirectional layer, which inner layers may cache.
- *   <li>layers of user classes, and replicas that {@code ParallelWrapper} trains, which nobody observes.
+ *   <li>layers of user classes.
  *   <li>after inference without workspaces, which has no visible begin or end: until the next training pass.
  * </ul>
  *

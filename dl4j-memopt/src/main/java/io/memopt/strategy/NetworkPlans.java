@@ -25,10 +25,12 @@ final class NetworkPlans {
 
     private final List<Plans> all = new ArrayList<>();
     private final Function<Model, Map<RegionKey, ArenaPlan>> memory;
+    private final boolean provesAll;
 
     /** Plans of one network. */
     static final class Plans {
         private final WeakReference<Model> model;
+        private final boolean provesAll;
         private final Map<RegionKey, PlannedRegion> regions = new LinkedHashMap<>(16, 0.75f, true) {
             @Override
             protected boolean removeEldestEntry(Map.Entry<RegionKey, PlannedRegion> eldest) {
@@ -36,20 +38,21 @@ final class NetworkPlans {
             }
         };
 
-        private Plans(Model model) {
+        private Plans(Model model, boolean provesAll) {
             this.model = new WeakReference<>(model);
+            this.provesAll = provesAll;
         }
 
         synchronized void remember(Map<RegionKey, ArenaPlan> plans) {
             plans.forEach((key, plan) -> {
-                PlannedRegion region = new PlannedRegion(key);
+                PlannedRegion region = new PlannedRegion(key, provesAll && key.isTraining());
                 region.remembered(plan);
                 regions.putIfAbsent(key, region);
             });
         }
 
         synchronized PlannedRegion region(RegionKey key) {
-            return regions.computeIfAbsent(key, PlannedRegion::new);
+            return regions.computeIfAbsent(key, fresh -> new PlannedRegion(fresh, provesAll && fresh.isTraining()));
         }
 
         /** The plan for {@code key} that follows from those of two other batches; null when there are no such. */
@@ -80,9 +83,14 @@ final class NetworkPlans {
         }
     }
 
-    /** As {@code memory}, which is asked once for each network. */
-    NetworkPlans(Function<Model, Map<RegionKey, ArenaPlan>> memory) {
+    /**
+     * As {@code memory}, which is asked once for each network.
+     *
+     * @param provesAll whether plans of training that are remembered, or follow from others, are proved before they serve
+     */
+    NetworkPlans(Function<Model, Map<RegionKey, ArenaPlan>> memory, boolean provesAll) {
         this.memory = memory;
+        this.provesAll = provesAll;
     }
 
     /** The plans of {@code model}; of those remembered when it is new here. */
@@ -96,7 +104,7 @@ final class NetworkPlans {
                 each.remove();
             }
         }
-        Plans fresh = new Plans(model);
+        Plans fresh = new Plans(model, provesAll);
         fresh.remember(memory.apply(model));
         all.add(fresh);
         return fresh;

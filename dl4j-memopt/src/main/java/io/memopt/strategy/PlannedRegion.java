@@ -23,6 +23,7 @@ final class PlannedRegion {
     }
 
     private final RegionKey key;
+    private final boolean provesAll;
     private volatile Stage stage = Stage.UNKNOWN;
     private volatile @Nullable ArenaPlan plan;
     private volatile String reason = "";
@@ -31,8 +32,10 @@ final class PlannedRegion {
     private final AtomicLong served = new AtomicLong();
     private final AtomicLong missed = new AtomicLong();
 
-    PlannedRegion(RegionKey key) {
+    /** {@code provesAll}: whether what was proved elsewhere is proved once more here. */
+    PlannedRegion(RegionKey key, boolean provesAll) {
         this.key = key;
+        this.provesAll = provesAll;
     }
 
     RegionKey key() {
@@ -74,13 +77,13 @@ final class PlannedRegion {
     void derived(ArenaPlan newPlan) {
         plan = newPlan;
         derived = true;
-        stage = Stage.TRUSTED;
+        stage = provesAll ? Stage.PLANNED : Stage.TRUSTED;
     }
 
     /** A plan that was proved in another run of the same network. */
     void remembered(ArenaPlan newPlan) {
         plan = newPlan;
-        stage = Stage.TRUSTED;
+        stage = provesAll ? Stage.PLANNED : Stage.TRUSTED;
     }
 
     boolean isDerived() {

@@ -34,7 +34,9 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
 
     private final TrainingTracker tracker;
     private final ProfileFile file;
+    private final boolean poisons;
     private final PassCounts counts = new PassCounts();
+    private final ProvedPlans proved = new ProvedPlans();
     private final List<ThreadPlans> all = new ArrayList<>();
     private final ThreadLocal<ThreadPlans> threads = ThreadLocal.withInitial(this::add);
     private final ThreadLocal<PassRoom> rooms = ThreadLocal.withInitial(PassRoom::new);
@@ -44,8 +46,9 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     private final SizeBook heights;
     private final ArenaFigures figures;
 
-    private PlannedReuse(TrainingTracker tracker, @Nullable Path path, ArenaOptions options) {
+    private PlannedReuse(TrainingTracker tracker, @Nullable Path path, ArenaOptions options, boolean poisons) {
         this.tracker = tracker;
+        this.poisons = poisons;
         this.file = ProfileFile.open(path);
         this.scopes = new SizeBook(options.trimAfter());
         this.heights = new SizeBook(options.trimAfter());
@@ -57,10 +60,13 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
      * Begins for all networks that {@code tracker} observes.
      *
      * @param file remembers plans and sizes across runs; read now if it exists, written by {@link #close}; null for none
+     * @param poisons whether bytes of dead arrays are made no number, and every plan of training is proved that way before it
+     *     serves, also those remembered or derived from others
      * @throws io.memopt.allocator.nd4j.HookException if workspaces cannot be served
      */
-    public static PlannedReuse begin(TrainingTracker tracker, @Nullable Path file, ArenaOptions options) {
-        PlannedReuse reuse = new PlannedReuse(tracker, file, options);
+    public static PlannedReuse begin(
+            TrainingTracker tracker, @Nullable Path file, ArenaOptions options, boolean poisons) {
+        PlannedReuse reuse = new PlannedReuse(tracker, file, options, poisons);
         tracker.addModelObserver(reuse);
         return reuse;
     }
@@ -166,6 +172,16 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     }
 
     @Override
+    public boolean poisons() {
+        return poisons;
+    }
+
+    @Override
+    public void poisonBroken() {
+        threads.get().poisonBroken();
+    }
+
+    @Override
     public void regionClosed(@Nullable PlanCursor cursor) {
         if (cursor != null && cursor.complete()) {
             rooms.get().needed(cursor.arenaBytes());
@@ -180,11 +196,21 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
 
     @Override
     public void gradientsComputed(Model model) {
-        threads.get().gradientsComputed(model);
+        PlannedRegion trusted = threads.get().gradientsComputed(model);
+        ArenaPlan plan = trusted == null ? null : trusted.plan();
+        if (trusted != null && plan != null) {
+            proved.add(tracker.originalOf(model), trusted.key(), plan);
+        }
+    }
+
+    /** Proved for {@code model} on another thread, or in another run. */
+    private Map<RegionKey, ArenaPlan> known(Model model) {
+        Map<RegionKey, ArenaPlan> here = proved.of(tracker.originalOf(model));
+        return here.isEmpty() ? remembered(model) : here;
     }
 
     private ThreadPlans add() {
-        NetworkPlans networks = new NetworkPlans(this::remembered);
+        NetworkPlans networks = new NetworkPlans(this::known, poisons);
         ThreadPlans plans = new ThreadPlans(networks, counts);
         synchronized (all) {
             all.add(plans);

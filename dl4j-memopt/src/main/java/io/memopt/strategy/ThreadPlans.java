@@ -216,6 +216,13 @@ final class ThreadPlans {
         }
     }
 
+    void poisonBroken() {
+        log.warn(
+                "An array of {} was written after its planned end, and before another took its bytes. ND4J serves the rest"
+                        + " of the pass; the plan is made anew.",
+                current == null ? "a pass" : current.key());
+    }
+
     void arenaRefused(long bytes) {
         PlannedRegion region = current;
         if (region != null) {
@@ -223,8 +230,9 @@ final class ThreadPlans {
         }
     }
 
-    /** Training's own pass of {@code model} is over: the time to try a plan. */
-    void gradientsComputed(Model model) {
+    /** Training's own pass of {@code model} is over: the time to try a plan. Returns what is trusted from now on. */
+    @Nullable
+    PlannedRegion gradientsComputed(Model model) {
         PlannedRegion region = current;
         PassState start = before;
         ArenaPlan plan = region == null ? null : region.plan();
@@ -241,7 +249,9 @@ final class ThreadPlans {
                 region.refuse("its second computation failed: " + e);
             }
             tellIfRefused(region);
+            return region.stage() == PlannedRegion.Stage.TRUSTED ? region : null;
         }
+        return null;
     }
 
     private void judge(PlannedRegion region, ArenaPlan plan, TwinPass twin) {

@@ -9,4 +9,11 @@ public interface ModelObserver {
 
     /** Gradients and score of a minibatch are known; the update has not begun, all workspaces are closed. */
     default void gradientsComputed(Model model) {}
+
+    /**
+     * A training thread of a {@code ParallelWrapper} is about to begin with {@code model}, an observed network or a copy of
+     * one. The wrapper has given it the listeners that the network had when the wrapper was built, and no other. None is
+     * being called.
+     */
+    default void workerBegins(Model model) {}
 }

@@ -43,6 +43,7 @@ final class TrackedNetwork {
     private final String name;
     private final Recording recording;
     private final WeakReference<Model> model;
+    private final WeakReference<Model> original;
     private final NetworkLayout layout;
     private final boolean withoutWorkspaces;
     private final Map<Phase, Integer> phaseOwners = new EnumMap<>(Phase.class);
@@ -51,10 +52,12 @@ final class TrackedNetwork {
     private final long[] flatKeys = new long[3];
     private long iterations;
 
-    TrackedNetwork(String name, Model model, Recording recording) {
+    /** {@code original}: what {@code model} is a working copy of; itself for most. */
+    TrackedNetwork(String name, Model model, Model original, Recording recording) {
         this.name = name;
         this.recording = recording;
         this.model = new WeakReference<>(model);
+        this.original = new WeakReference<>(original);
         this.layout = NetworkLayout.of(model);
         this.withoutWorkspaces = trainingMode(model) == WorkspaceMode.NONE;
         this.configurations = new ConfigurationIdentity(model);
@@ -80,6 +83,12 @@ final class TrackedNetwork {
     @Nullable
     Model model() {
         return model.get();
+    }
+
+    /** What it is a copy of; itself for most; null when that is gone. */
+    @Nullable
+    Model original() {
+        return original.get();
     }
 
     NetworkLayout layout() {

@@ -86,12 +86,29 @@ public final class TrainingTracker implements ScopeObserver {
         return known != null ? known.name() : add(model).name();
     }
 
-    /** Forgets {@code model}; does nothing when it is not observed. */
+    /** Forgets {@code model} and its copies; does nothing when it is not observed. */
     public void untrack(Model model) {
+        copiesOf(model).forEach(this::untrack);
         TrackedNetwork known = find(model);
         if (known != null) {
             forget(known);
         }
+    }
+
+    /** The observed copies that a {@code ParallelWrapper} trains of {@code model}; itself is not among them. */
+    public List<Model> copiesOf(Model model) {
+        return networks.stream()
+                .filter(network -> network.original() == model)
+                .map(TrackedNetwork::model)
+                .filter(copy -> copy != null && copy != model)
+                .toList();
+    }
+
+    /** What {@code model} is a copy of; itself when it is none, or none that is known. */
+    public Model originalOf(Model model) {
+        TrackedNetwork known = find(model);
+        Model original = known == null ? null : known.original();
+        return original == null ? model : original;
     }
 
     /** Names of the networks that are observed now. */
@@ -124,8 +141,37 @@ public final class TrainingTracker implements ScopeObserver {
         TrackedNetwork current = run.network();
         boolean same = current != null && current.configurations().matches(configuration);
         if (configuration != null && !same) {
-            run.switchTo(networkWith(configuration));
+            TrackedNetwork known = networkWith(configuration);
+            run.switchTo(WrapperWorker.runsHere() ? workerBegins(known, configuration) : known);
         }
+    }
+
+    private @Nullable TrackedNetwork workerBegins(
+            @Nullable TrackedNetwork known, WorkspaceConfiguration configuration) {
+        TrackedNetwork network = known == null ? copyWith(configuration) : known;
+        Model model = network == null ? null : network.model();
+        if (model != null) {
+            modelObservers.forEach(observer -> observer.workerBegins(model));
+        }
+        return network;
+    }
+
+    /** Observed like the network that it is a copy of, if that is. */
+    private @Nullable TrackedNetwork copyWith(WorkspaceConfiguration configuration) {
+        WrapperWorker.Copy copy = WrapperWorker.with(configuration);
+        TrackedNetwork original = copy == null ? null : find(copy.original());
+        return copy == null || original == null ? null : add(copy, original.name());
+    }
+
+    /** The copy of an earlier round that had the same place has ended. */
+    private synchronized TrackedNetwork add(WrapperWorker.Copy copy, String original) {
+        TrackedNetwork known = find(copy.model());
+        if (known != null) {
+            return known;
+        }
+        String name = original + " worker " + copy.worker();
+        networks.stream().filter(other -> other.name().equals(name)).forEach(this::forget);
+        return add(new TrackedNetwork(name, copy.model(), copy.original(), recording), copy.model());
     }
 
     @Override
@@ -185,7 +231,10 @@ public final class TrainingTracker implements ScopeObserver {
         if (known != null) {
             return known;
         }
-        TrackedNetwork added = new TrackedNetwork(freeName(model), model, recording);
+        return add(new TrackedNetwork(freeName(model), model, model, recording), model);
+    }
+
+    private TrackedNetwork add(TrackedNetwork added, Model model) {
         networks.add(added);
         observers.forEach(observer -> observer.networkAttached(added.name()));
         added.classifyFlatArrays();

@@ -54,6 +54,20 @@ public interface RegionPolicy {
     }
 
     /**
+     * Whether bytes of arrays that have ended are overwritten before another array gets them, so that whoever reads them
+     * after their planned end gets no number. Asked once for each thread.
+     */
+    default boolean poisons() {
+        return false;
+    }
+
+    /**
+     * Bytes of the arena were written although no array had them: by one after its planned end. The rest of the region is
+     * left to ND4J. Only when {@link #poisons}.
+     */
+    default void poisonBroken() {}
+
+    /**
      * A region ended in which arrays were asked for.
      *
      * @param cursor what served it; null when ND4J did

@@ -49,6 +49,10 @@ final class ServedArrays {
         return addresses[index];
     }
 
+    long roundedBytes(int index) {
+        return bytes[index];
+    }
+
     void end(MemoryLedger ledger, MemorySpace space, int index) {
         ledger.arrayReleased(
                 Objects.requireNonNull(accounts[index]),

@@ -14,6 +14,7 @@ import io.memopt.allocator.reuse.PlanCursor;
 import io.memopt.allocator.reuse.ScopedPlacement;
 import io.memopt.allocator.use.UseBook;
 import java.lang.ref.Cleaner;
+import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.enums.DebugMode;
@@ -35,6 +36,7 @@ final class ThreadArena {
     private final Recording recording;
     private final MemoryLedger ledger;
     private final Block block;
+    private final boolean poisons;
     private int open;
     private volatile boolean stopped;
     private String outermost = "";
@@ -61,6 +63,7 @@ final class ThreadArena {
         this.block = new Block(ledger);
         this.capacity = new ArenaCapacity(trimAfter);
         this.figures = figures;
+        this.poisons = policy.poisons();
         CLEANER.register(this, block::free);
     }
 
@@ -87,11 +90,15 @@ final class ThreadArena {
             return;
         }
         if (scoped) {
+            block.fresh = true; // no longer what a plan left behind
             figures.countSized(outsideBytes);
             policy.regionSized(placement.neededBytes());
         }
         PlanCursor served = cursor;
         cursor = null;
+        if (poisons && served != null) {
+            poisonAll(served);
+        }
         if (asked) {
             asked = false;
             policy.regionClosed(served);
@@ -160,7 +167,7 @@ final class ThreadArena {
         if (serving == null || offset == PlanCursor.MISS || base == null) {
             return null;
         }
-        if (!endArrays(serving, space)) {
+        if (!endArrays(serving, space) || isPoisonBroken(offset, roundedBytes)) {
             serving.fail();
             return null;
         }
@@ -183,8 +190,30 @@ final class ThreadArena {
                 uses.bytesTaken(arrays.address(ended));
             }
             arrays.end(ledger, space, ended);
+            if (poisons) {
+                block.poison(serving.offset(ended), arrays.roundedBytes(ended));
+            }
         }
         return true;
+    }
+
+    /** The region is over: no array has bytes any more. */
+    private void poisonAll(PlanCursor served) {
+        for (int left = served.nextLeft(); left >= 0; left = served.nextLeft()) {
+            block.poison(served.offset(left), arrays.roundedBytes(left));
+        }
+        if (!served.missed() && isPoisonBroken(0, block.bytes)) {
+            served.fail();
+        }
+        block.poison(0, block.bytes);
+    }
+
+    private boolean isPoisonBroken(long offset, long length) {
+        boolean broken = poisons && !block.isPoison(offset, length);
+        if (broken) {
+            policy.poisonBroken();
+        }
+        return broken;
     }
 
     private static boolean spillsEverything() {
@@ -208,6 +237,9 @@ final class ThreadArena {
                 grow(room, 0);
             }
         } else if (grow(Math.max(room, plan.height()), plan.height())) {
+            if (poisons && block.takeFresh()) {
+                block.poison(0, block.bytes);
+            }
             arrays = arrays.withRoomFor(plan.size());
             cursor = new PlanCursor(plan);
         } else {
@@ -243,11 +275,15 @@ final class ThreadArena {
 
     /** The native memory, apart from its owner so that it can be freed after that is gone. */
     private static final class Block {
+        private static final byte ONES = -1;
+
         private final MemoryLedger ledger;
         private final WorkspaceAccount account;
         private @Nullable PagedPointer base;
         private @Nullable Pointer memory;
         private long bytes;
+        /** Taken anew, and nobody has asked. */
+        private boolean fresh;
 
         Block(MemoryLedger ledger) {
             this.ledger = ledger;
@@ -267,7 +303,14 @@ final class ThreadArena {
             memory = taken;
             base = new PagedPointer(taken, wanted);
             bytes = wanted;
+            fresh = true;
             return true;
+        }
+
+        boolean takeFresh() {
+            boolean was = fresh;
+            fresh = false;
+            return was;
         }
 
         private @Nullable Pointer take(long wanted) {
@@ -280,6 +323,27 @@ final class ThreadArena {
             } finally {
                 context.endIntent();
             }
+        }
+
+        /** Fills with ones, which are a number in no floating-point type. */
+        void poison(long offset, long length) {
+            PagedPointer start = base;
+            if (start != null && length > 0) {
+                Pointer.memset(start.withOffset(offset, length), ONES, length);
+            }
+        }
+
+        /** Whether all bytes are still ones: the first is, and each is as the next. */
+        boolean isPoison(long offset, long length) {
+            PagedPointer start = base;
+            return start == null
+                    || length == 0
+                    || (new BytePointer(start.withOffset(offset, length)).get() == ONES
+                            && Pointer.memcmp(
+                                            start.withOffset(offset, length - 1),
+                                            start.withOffset(offset + 1, length - 1),
+                                            length - 1)
+                                    == 0);
         }
 
         /** Frees for good. */

@@ -52,6 +52,18 @@ public final class TrackingCpuWorkspaceManager extends CpuWorkspaceManager {
         return workspace;
     }
 
+    /** The planned arena of the thread goes with its workspaces. */
+    @Override
+    public void destroyAllWorkspacesForCurrentThread() {
+        super.destroyAllWorkspacesForCurrentThread();
+        HookFailures.contain(() -> {
+            WorkspaceReuse reuse = MemoryHooks.recording().reuse();
+            if (reuse != null) {
+                reuse.threadCleared();
+            }
+        });
+    }
+
     private boolean bypassed() {
         return getDebugMode() == DebugMode.BYPASS_EVERYTHING;
     }

@@ -60,6 +60,11 @@ public final class WorkspaceReuse {
         arena().giveBack();
     }
 
+    /** The calling thread has destroyed its workspaces; its arena, if any, goes with them until it is needed again. */
+    void threadCleared() {
+        arena().giveBack();
+    }
+
     /** Gives back all arenas, those in use when their region ends. */
     void release() {
         if (idle != null) {

@@ -42,6 +42,22 @@ public final class PlanCursor {
         return -1;
     }
 
+    /** When no more is served: the number of the next array that still has its bytes, -1 when there is no other. */
+    public int nextLeft() {
+        while (ended < plan.size()) {
+            int array = plan.ending(ended++);
+            if (array < next) {
+                return array;
+            }
+        }
+        return -1;
+    }
+
+    /** Bytes from the start of the arena at which {@code array}, one of those served, lies. */
+    public long offset(int array) {
+        return plan.offset(array);
+    }
+
     /** Whether {@code array} must have ended with its scope before its bytes are taken. */
     public boolean endsWithScope(int array) {
         return plan.endsWithScope(array);
