@@ -4,9 +4,9 @@ package io.memopt;
 
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
-import io.memopt.allocator.nd4j.DeviceCheck;
 import io.memopt.allocator.nd4j.ArenaFigures;
 import io.memopt.allocator.nd4j.ArenaOptions;
+import io.memopt.allocator.nd4j.DeviceCheck;
 import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.NativeTemporaries;

@@ -103,14 +103,16 @@ class PlannedPoisonTest {
             row.set(LAST_USE, new JsonPrimitive(shortened));
             boolean equal = Arrays.equals(run(config(profile, false)).scores, right);
             Run poisoned = run(config(profile, true));
-            assertThat(poisoned.scores).as("%s, equal without poison: %s", row, equal).containsExactly(right);
+            assertThat(poisoned.scores)
+                    .as("%s, equal without poison: %s", row, equal)
+                    .containsExactly(right);
             spoiled += equal ? 0 : 1;
             foundByPoisonAlone += equal && !poisoned.served ? 1 : 0;
             withoutEffect += poisoned.served ? 1 : 0;
             row.set(LAST_USE, lastUse);
         }
-        System.out.println("shortened lives that spoil results without poison: " + spoiled + ", that only poison finds: "
-                + foundByPoisonAlone + ", without any effect: " + withoutEffect);
+        System.out.println("shortened lives that spoil results without poison: " + spoiled
+                + ", that only poison finds: " + foundByPoisonAlone + ", without any effect: " + withoutEffect);
         assertThat(spoiled).isPositive();
         assertThat(foundByPoisonAlone).isPositive();
         assertThat(withoutEffect).isLessThan(foundByPoisonAlone);
@@ -147,6 +149,7 @@ class PlannedPoisonTest {
     }
 
     /** Scores of two iterations, and whether a plan served any. */
+    @SuppressWarnings("ArrayRecordComponent")
     private record Run(double[] scores, boolean served) {}
 
     private static Run run(MemOptConfig config) {

@@ -4,7 +4,9 @@ package io.memopt.allocator.nd4j;
 
 import java.nio.ByteBuffer;
 import org.bytedeco.javacpp.BytePointer;
+import org.nd4j.linalg.api.concurrency.AffinityManager;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /** Compares arrays bit for bit: NaN equals the same NaN, and 0 does not equal -0. */
 public final class ArrayBits {
@@ -15,7 +17,7 @@ public final class ArrayBits {
     /**
      * Whether both hold the same bits.
      *
-     * @param a a dense array that begins its buffer's view, of any type; host memory must be up to date
+     * @param a a dense array that begins its buffer's view, of any type
      * @param b the same type and length
      */
     public static boolean equal(INDArray a, INDArray b) {
@@ -23,6 +25,8 @@ public final class ArrayBits {
         if (a.dataType() != b.dataType() || a.length() != b.length()) {
             return false;
         }
+        Nd4j.getAffinityManager().ensureLocation(a, AffinityManager.Location.HOST);
+        Nd4j.getAffinityManager().ensureLocation(b, AffinityManager.Location.HOST);
         for (long from = 0; from < bytes; from += CHUNK) {
             long size = Math.min(CHUNK, bytes - from);
             if (bytes(a, from, size).mismatch(bytes(b, from, size)) >= 0) {

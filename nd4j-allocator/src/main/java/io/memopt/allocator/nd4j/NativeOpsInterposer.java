@@ -10,6 +10,7 @@ import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerPointer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.OpaqueDataBuffer;
 
@@ -113,6 +114,7 @@ public abstract class NativeOpsInterposer implements NativeOps {
 
     @Override
     public int memcpySync(Pointer to, Pointer from, long bytes, int kind, Pointer reserved) {
+        awaitReaders(kind, to);
         long start = System.nanoTime();
         int result = target.memcpySync(to, from, bytes, kind, reserved);
         transferred(kind, to, from, bytes, start);
@@ -121,6 +123,7 @@ public abstract class NativeOpsInterposer implements NativeOps {
 
     @Override
     public int memcpyAsync(Pointer to, Pointer from, long bytes, int kind, Pointer reserved) {
+        awaitReaders(kind, to);
         long start = System.nanoTime();
         int result = target.memcpyAsync(to, from, bytes, kind, reserved);
         transferred(kind, to, from, bytes, start);
@@ -207,6 +210,21 @@ public abstract class NativeOpsInterposer implements NativeOps {
             HookFailures.contain(
                     () -> ledger.transferred(directions[kind], addressOf(to), addressOf(from), bytes, nanos));
         }
+    }
+
+    /**
+     * Copies to the device have a stream of their own. Before one goes to bytes of an arena, whatever still reads the array
+     * that had them must be done.
+     */
+    private static void awaitReaders(int kind, @Nullable Pointer to) {
+        if (kind == TransferDirection.HOST_TO_DEVICE.ordinal() && ArenaMemory.OnDevice.holds(addressOf(to))) {
+            Nd4j.getExecutioner().commit();
+        }
+    }
+
+    /** True when arrays live on a device. */
+    final boolean onDevice() {
+        return bufferSpace == MemorySpace.DEVICE;
     }
 
     private static long addressOf(@Nullable Pointer pointer) {

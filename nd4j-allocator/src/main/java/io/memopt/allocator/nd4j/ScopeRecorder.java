@@ -133,6 +133,13 @@ final class ScopeRecorder {
         }
     }
 
+    /** Host memory for mirrors of {@code workspace}'s arrays; given back when that is gone. */
+    HostMirrors mirrors(Object workspace) {
+        HostMirrors mirrors = new HostMirrors(ledger, account);
+        CLEANER.register(workspace, mirrors::free);
+        return mirrors;
+    }
+
     /** What a workspace takes for an array of {@code bytes}. */
     static long rounded(long bytes) {
         return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -157,6 +164,12 @@ final class ScopeRecorder {
                 serving.scopeClosed(account);
             }
         });
+    }
+
+    /** Whether arrays of the open scope lie in an arena. */
+    boolean isServed() {
+        ThreadArena serving = arena;
+        return serving != null && serving.isServing();
     }
 
     /** Whether the arrays of the open scope lie in an arena without a plan; ND4J gets to see only those that found no room. */

@@ -20,11 +20,9 @@ import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.enums.DebugMode;
 import org.nd4j.linalg.api.memory.pointers.PagedPointer;
 import org.nd4j.linalg.factory.Nd4j;
-import org.nd4j.nativeblas.NativeOps;
-import org.nd4j.nativeblas.NativeOpsHolder;
 
 /**
- * One block of host memory for all workspaces that networks use on one thread, and which region of work it serves now. Grows
+ * One block of memory for all workspaces that networks use on one thread, and which region of work it serves now. Grows
  * between regions only: inside one its bytes are in use.
  *
  * <p>Threading: confined to its thread, but for {@link #release}.
@@ -60,10 +58,11 @@ final class ThreadArena {
         this.recording = recording;
         this.ledger = recording.ledger();
         this.arrays = new ServedArrays(0);
-        this.block = new Block(ledger);
+        ArenaMemory memory = ArenaMemory.ofBackend();
+        this.block = new Block(ledger, memory);
         this.capacity = new ArenaCapacity(trimAfter);
         this.figures = figures;
-        this.poisons = policy.poisons();
+        this.poisons = policy.poisons() && memory.isHost();
         CLEANER.register(this, block::free);
     }
 
@@ -74,6 +73,11 @@ final class ThreadArena {
             cursor = null;
             scoped = false;
         }
+    }
+
+    /** Whether arrays of the open region lie here. */
+    boolean isServing() {
+        return scoped || cursor != null;
     }
 
     /** Whether the arrays of the open region lie here without a plan; what ND4J then serves it need not learn from. */
@@ -279,13 +283,15 @@ final class ThreadArena {
 
         private final MemoryLedger ledger;
         private final WorkspaceAccount account;
+        private final ArenaMemory space;
         private @Nullable PagedPointer base;
         private @Nullable Pointer memory;
         private long bytes;
         /** Taken anew, and nobody has asked. */
         private boolean fresh;
 
-        Block(MemoryLedger ledger) {
+        Block(MemoryLedger ledger, ArenaMemory space) {
+            this.space = space;
             this.ledger = ledger;
             this.account = ledger.openAccount(NetworkWorkspaces.ARENA, Thread.currentThread(), false);
         }
@@ -317,7 +323,7 @@ final class ThreadArena {
             ThreadContext context = ThreadContext.current();
             context.beginIntent(AllocationKind.WORKSPACE_BLOCK, account);
             try {
-                return ops().mallocHost(wanted, 0);
+                return space.take(wanted);
             } catch (RuntimeException | OutOfMemoryError e) {
                 return null;
             } finally {
@@ -358,12 +364,8 @@ final class ThreadArena {
             base = null;
             bytes = 0;
             if (held != null) {
-                ops().freeHost(held);
+                space.give(held);
             }
-        }
-
-        private static NativeOps ops() {
-            return NativeOpsHolder.getInstance().getDeviceNativeOps();
         }
     }
 }

@@ -3,22 +3,30 @@
 package io.memopt.allocator.nd4j;
 
 import io.memopt.allocator.event.MemorySpace;
+import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.jita.allocator.impl.AtomicAllocator;
 import org.nd4j.jita.workspace.CudaWorkspace;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
 import org.nd4j.linalg.api.memory.enums.MemoryKind;
+import org.nd4j.linalg.api.memory.enums.MirroringPolicy;
 import org.nd4j.linalg.api.memory.enums.ResetPolicy;
 import org.nd4j.linalg.api.memory.pointers.PagedPointer;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.jcublas.context.CudaContext;
+import org.nd4j.nativeblas.NativeOpsHolder;
 
 /**
  * ND4J's workspace for device memory, which also tells a {@link ScopeRecorder} what it does. Loaded only when
  * nd4j-cuda is there. Arrays are counted once, in device memory; the host mirror counts as a pinned block.
  */
-class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace {
+class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, WorkspaceReuse.ForgetfulWorkspace {
     /** Made by the first call, which may come from the superclass constructor: no initialiser here may reset it. */
     private @Nullable ScopeRecorder recorder;
+
+    private @Nullable HostMirrors mirrors;
 
     TrackingCudaWorkspace(WorkspaceConfiguration configuration) {
         super(configuration);
@@ -48,6 +56,10 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace {
         boolean outermost = scope.beginArray(willPin(bytes));
         int separate = externalAllocations.size() + pinnedAllocations.size();
         try {
+            PagedPointer served = outermost && mayServe() ? serve(scope, bytes, kind, type, initialize) : null;
+            if (served != null) {
+                return served;
+            }
             @Nullable PagedPointer pointer = super.alloc(bytes, kind, type, initialize);
             boolean inside = externalAllocations.size() + pinnedAllocations.size() == separate;
             if (outermost && kind == MemoryKind.DEVICE) {
@@ -62,11 +74,55 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace {
         }
     }
 
+    /** Not where the configuration puts arrays into host memory. */
+    private boolean mayServe() {
+        return isUsed.get() && workspaceConfiguration.getPolicyMirroring() == MirroringPolicy.FULL;
+    }
+
+    private @Nullable PagedPointer serve(
+            ScopeRecorder scope, long bytes, MemoryKind kind, DataType type, boolean initialize) {
+        if (kind == MemoryKind.HOST) {
+            return scope.isServed() ? mirror(scope, bytes, type, initialize) : null;
+        }
+        PagedPointer planned = scope.place(getId(), bytes, type);
+        if (planned != null) {
+            if (initialize) {
+                clear(planned, ScopeRecorder.rounded(bytes));
+            }
+            scope.array(true, planned.address(), bytes);
+        }
+        return planned;
+    }
+
+    private @Nullable PagedPointer mirror(ScopeRecorder scope, long bytes, DataType type, boolean initialize) {
+        HostMirrors known = mirrors;
+        if (known == null) {
+            known = scope.mirrors(this);
+            mirrors = known;
+        }
+        PagedPointer place = known.place(bytes, bytes / Nd4j.sizeOfDataType(type));
+        if (place != null && initialize) {
+            Pointer.memset(place, 0, bytes);
+        }
+        return place;
+    }
+
+    /** On the stream that ND4J clears with, after all that the other still has to do with the array that had these bytes. */
+    private static void clear(PagedPointer bytes, long size) {
+        Nd4j.getExecutioner().commit();
+        CudaContext context = AtomicAllocator.getInstance().getDeviceContext();
+        NativeOpsHolder.getInstance().getDeviceNativeOps().memsetAsync(bytes, 0, size, 0, context.getSpecialStream());
+        context.syncSpecialStream();
+    }
+
     @Override
     public MemoryWorkspace notifyScopeEntered() {
         long generation = generationId.get();
         MemoryWorkspace entered = super.notifyScopeEntered();
         if (generationId.get() != generation) {
+            if (mirrors != null) {
+                mirrors.clear();
+            }
             recorder().entered(getId());
         }
         return entered;
@@ -75,8 +131,17 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace {
     @Override
     public void close() {
         long cycles = cyclesCount.get();
+        boolean scoped = recorder().isScoped();
+        if (scoped) {
+            // The arena grows instead: no block for what found no room.
+            cycleAllocations.set(0);
+            maxCycle.set(0);
+        }
         super.close();
         if (cyclesCount.get() != cycles) {
+            if (scoped && getNumberOfExternalAllocations() > 0) {
+                clearExternalAllocations();
+            }
             recorder().closed(getId());
         }
     }
@@ -90,7 +155,23 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace {
     @Override
     public synchronized void destroyWorkspace(boolean extended) {
         super.destroyWorkspace(extended);
+        if (mirrors != null) {
+            mirrors.free();
+        }
         recorder().arraysReleased();
+    }
+
+    @Override
+    public boolean holdsMemory() {
+        return getCurrentSize() > 0 || getNumberOfExternalAllocations() > 0;
+    }
+
+    @Override
+    public void forgetBlock() {
+        destroyWorkspace(true);
+        maxCycle.set(0);
+        cyclesCount.set(0);
+        isInit.set(false);
     }
 
     /** As in Nd4jWorkspace.alloc: a circular workspace whose cycle outgrew its share sets arrays apart. */

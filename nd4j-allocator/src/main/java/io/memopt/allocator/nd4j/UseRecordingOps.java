@@ -92,6 +92,23 @@ public abstract class UseRecordingOps extends NativeOpsInterposer {
         return target.dbSpecialBuffer(buffer);
     }
 
+    /** On a device, what Java reads of an array is brought to the host by this. */
+    @Override
+    public void dbSyncToPrimary(OpaqueDataBuffer buffer) {
+        if (onDevice()) {
+            used(buffer);
+        }
+        target.dbSyncToPrimary(buffer);
+    }
+
+    @Override
+    public void dbSyncToSpecial(OpaqueDataBuffer buffer) {
+        if (onDevice()) {
+            used(buffer);
+        }
+        target.dbSyncToSpecial(buffer);
+    }
+
     @Override
     public void setGraphContextInputBuffer(
             OpaqueContext context, int index, @Nullable OpaqueDataBuffer buffer, Pointer shape, Pointer specialShape) {
