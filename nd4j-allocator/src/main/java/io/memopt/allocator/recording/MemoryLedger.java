@@ -76,6 +76,7 @@ public final class MemoryLedger {
     private final ConcurrentHashMap<Long, LiveAllocation> large = new ConcurrentHashMap<>();
 
     private final ConcurrentHashMap<Long, LiveAllocation> views = new ConcurrentHashMap<>();
+    private final RecentKeys uncounted = new RecentKeys();
     private final ConcurrentHashMap<Integer, WorkspaceAccount> accounts = new ConcurrentHashMap<>();
     private final PinnedRanges pinned = new PinnedRanges();
     private final AtomicReferenceArray<@Nullable OwnerAccount> byOwner;
@@ -287,13 +288,19 @@ public final class MemoryLedger {
     /** A view of the allocation behind {@code parentKey} was made. Costs next to nothing for parents that are small, unknown or
      * a network's flat arrays, whose views are not counted. */
     public void viewCreated(long parentKey, long viewKey) {
+        if (uncounted.holds(parentKey)) {
+            return;
+        }
         LiveAllocation parent = large.get(parentKey);
         if (parent == null) {
             parent = views.isEmpty() ? null : views.get(parentKey);
         }
-        if (parent != null) {
+        if (parent == null) {
+            uncounted.add(parentKey);
+        } else {
             parent.viewCreated();
             views.put(viewKey, parent);
+            uncounted.remove(viewKey);
         }
     }
 
@@ -618,6 +625,7 @@ public final class MemoryLedger {
         LiveAllocation stale = live.put(key, allocation);
         if (isLarge(allocation)) {
             large.put(key, allocation);
+            uncounted.remove(key);
         } else if (stale != null && isLarge(stale)) {
             large.remove(key);
         }

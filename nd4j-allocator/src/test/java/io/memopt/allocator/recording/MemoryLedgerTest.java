@@ -339,6 +339,19 @@ class MemoryLedgerTest {
         assertThat(other.usage()).extracting(OwnerUsage::owner).containsExactly(Owner.UNKNOWN);
     }
 
+    /** An address that was not worth counting may be that of a large array next. */
+    @Test
+    void viewCreated_ofAKeyThatWasUnknownBefore_isCounted() {
+        ledger.viewCreated(1, 2);
+        ledger.allocated(HOST, 1, 0x1000, 1 << 20, 1 << 20);
+        ledger.viewCreated(1, 3);
+        ledger.viewCreated(3, 4);
+
+        assertThat(ledger.find(1).views()).isEqualTo(2);
+        ledger.freed(4);
+        assertThat(ledger.find(1).views()).isEqualTo(1);
+    }
+
     @Test
     void transferred_tellsWhetherTheHostEndIsPageLocked() {
         ledger.allocated(MemorySpace.PINNED, 7, 0x1000, 4096, 4096);
