@@ -5,9 +5,9 @@ package io.memopt;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.memopt.UserCasesTest.CountingMemoryManager;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.report.MemorySummary;
 import io.memopt.strategy.Reuse;
-import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.testing.Networks;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Files;
@@ -55,7 +55,7 @@ class VariableLengthsCaseTest {
 
     /** The child. */
     static final class Lengths {
-        private static final int FITS = 40;
+        private static final int FITS = 20;
         private static final int LONGEST = 100;
 
         private Lengths() {}
@@ -71,9 +71,11 @@ class VariableLengthsCaseTest {
                     .mapToInt(Integer::intValue)
                     .toArray();
             Path folder = Files.createTempDirectory("lengths");
-            MemOptConfig.Builder reuse = MemOptConfig.builder().reuse(Reuse.valueOf(System.getProperty("lengths.reuse")));
+            MemOptConfig.Builder reuse =
+                    MemOptConfig.builder().reuse(Reuse.valueOf(System.getProperty("lengths.reuse")));
             MemOptConfig rehearsed = reuse.build();
-            MemOptConfig profiled = reuse.planProfile(folder.resolve("profile.json")).build();
+            MemOptConfig profiled =
+                    reuse.planProfile(folder.resolve("profile.json")).build();
 
             run("plain", MemOptConfig.defaults(), false, lengths);
             run("plainLongestFirst", MemOptConfig.defaults(), false, longestFirst);
@@ -98,9 +100,7 @@ class VariableLengthsCaseTest {
                 print(name + "Losses", train(network, lengths));
                 print(name + "Spills", spills(memopt.summary()) - spilledBefore);
                 print(name + "TrueSpills", CountingMemoryManager.spills);
-                print(
-                        name + "Resizes",
-                        resizes(memopt.summary()) + Math.round(arenaResizes(registry) - resizedBefore));
+                print(name + "Resizes", resizes(memopt.summary()) + Math.round(arenaResizes(registry) - resizedBefore));
                 System.out.println(memopt.summary().notes());
             }
         }

@@ -47,11 +47,7 @@ public final class ModeAdvice {
     }
 
     private static List<String> of(
-            String name,
-            String getter,
-            WorkspaceMode training,
-            WorkspaceMode inference,
-            @Nullable CacheMode cache) {
+            String name, String getter, WorkspaceMode training, WorkspaceMode inference, @Nullable CacheMode cache) {
         List<String> advice = new ArrayList<>();
         if (training == WorkspaceMode.NONE) {
             advice.add(withoutWorkspaces(name, "trains", getter, "setTrainingWorkspaceMode"));
@@ -60,7 +56,8 @@ public final class ModeAdvice {
             advice.add(withoutWorkspaces(name, "infers", getter, "setInferenceWorkspaceMode"));
         }
         if (cache != null && cache != CacheMode.NONE) {
-            advice.add(name + " has CacheMode." + cache + ": convolutions keep their unfolded inputs, and recurrent layers"
+            advice.add(name + " has CacheMode." + cache
+                    + ": convolutions keep their unfolded inputs, and recurrent layers"
                     + " their gates, in WS_ALL_LAYERS_ACT from the forward to the backward pass. In less memory and with the"
                     + " same bits, they are computed once more: net.setCacheMode(CacheMode.NONE) and net." + getter
                     + ".setCacheMode(CacheMode.NONE).");
@@ -69,8 +66,10 @@ public final class ModeAdvice {
     }
 
     private static String withoutWorkspaces(String name, String does, String getter, String setter) {
-        return name + " " + does + " with WorkspaceMode.NONE: every array of a pass waits for the Java garbage collector, which"
-                + " does not see its size. net." + getter + "." + setter + "(WorkspaceMode.ENABLED) reuses their memory,"
+        return name + " " + does
+                + " with WorkspaceMode.NONE: every array of a pass waits for the Java garbage collector, which"
+                + " does not see its size. net." + getter + "." + setter
+                + "(WorkspaceMode.ENABLED) reuses their memory,"
                 + " with the same bits.";
     }
 }

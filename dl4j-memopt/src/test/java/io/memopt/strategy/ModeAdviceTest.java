@@ -40,8 +40,8 @@ class ModeAdviceTest {
             cacheMode(network, CacheMode.DEVICE);
             cacheMode(network, CacheMode.NONE);
         });
-        assertThat(cached.notes).anySatisfy(note -> assertThat(note)
-                .contains("has CacheMode.DEVICE", "setCacheMode(CacheMode.NONE)"));
+        assertThat(cached.notes)
+                .anySatisfy(note -> assertThat(note).contains("has CacheMode.DEVICE", "setCacheMode(CacheMode.NONE)"));
         assertThat(followed.notes).noneMatch(note -> note.contains("CacheMode"));
         assertThat(followed.blockBytes).isLessThan(cached.blockBytes);
         assertThat(ArrayBits.equal(followed.params, cached.params)).isTrue();
@@ -58,7 +58,8 @@ class ModeAdviceTest {
                 .anySatisfy(note -> assertThat(note)
                         .contains("trains with WorkspaceMode.NONE", "setTrainingWorkspaceMode(WorkspaceMode.ENABLED)"))
                 .anySatisfy(note -> assertThat(note)
-                        .contains("infers with WorkspaceMode.NONE", "setInferenceWorkspaceMode(WorkspaceMode.ENABLED)"));
+                        .contains(
+                                "infers with WorkspaceMode.NONE", "setInferenceWorkspaceMode(WorkspaceMode.ENABLED)"));
         assertThat(followed.notes).noneMatch(note -> note.contains("WorkspaceMode.NONE"));
         assertThat(ArrayBits.equal(followed.params, without.params)).isTrue();
     }
