@@ -86,8 +86,7 @@ class VariableLengthsCaseTest {
                     .mapToInt(Integer::intValue)
                     .toArray();
             Path folder = Files.createTempDirectory("lengths");
-            MemOptConfig.Builder reuse =
-                    MemOptConfig.builder().reuse(Reuse.valueOf(args[0]));
+            MemOptConfig.Builder reuse = MemOptConfig.builder().reuse(Reuse.valueOf(args[0]));
             MemOptConfig rehearsed = reuse.build();
             MemOptConfig profiled =
                     reuse.planProfile(folder.resolve("profile.json")).build();
