@@ -125,7 +125,7 @@ final class Adviser {
         if (closed == null || !saves(closed, peak, end)) {
             return;
         }
-        if (!first.hasNetworkWorkspaces()) {
+        if (!first.usesNetworkWorkspaces()) {
             workspaceMode(advice, closed, peak, end);
             return;
         }

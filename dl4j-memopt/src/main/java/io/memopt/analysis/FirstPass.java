@@ -22,6 +22,7 @@ import java.util.function.LongConsumer;
 final class FirstPass implements TraceVisitor, LiveSet.Listener {
     private static final MemorySpace[] SPACES = MemorySpace.values();
     private static final int PROGRESS = 0xffff;
+    private static final long SCALARS_BYTES = 4096;
 
     final LiveSet live;
     final Owners owners;
@@ -76,9 +77,10 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
                 : MemorySpace.HOST;
     }
 
-    /** Whether a network opened any of its workspaces. */
-    boolean hasNetworkWorkspaces() {
-        return workspaces.all().stream().anyMatch(entry -> NetworkWorkspaces.serves(entry.info.name()));
+    /** Whether networks had arrays in their workspaces; without workspaces, a scalar may be there all the same. */
+    boolean usesNetworkWorkspaces() {
+        return workspaces.all().stream()
+                .anyMatch(entry -> NetworkWorkspaces.serves(entry.info.name()) && entry.needed() > SCALARS_BYTES);
     }
 
     @Override

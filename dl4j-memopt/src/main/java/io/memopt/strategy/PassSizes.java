@@ -79,11 +79,22 @@ final class PassSizes {
 
     /** Passes that differ in shapes only. */
     private static final class Kind {
+        /** Passes for which expectations hold, as a share of patience; making them anew for each pass would be dear. */
+        private static final int RENEWALS = 8;
+
         private final Map<RegionKey, Need> passes = newest(MAX_PASSES);
+        /** What is expected, by batch. */
+        private final Map<Integer, Long> expected = new HashMap<>();
+
         private long count;
+        private long renewal;
 
         void needed(RegionKey key, long bytes) {
             count++;
+            Need before = passes.get(key);
+            if (before == null || before.bytes < bytes) {
+                expected.clear();
+            }
             // A pass that an exception ended early needed less than it will.
             passes.merge(key, new Need(bytes, count), (old, now) -> new Need(Math.max(old.bytes, bytes), count));
         }
@@ -99,6 +110,19 @@ final class PassSizes {
 
         /** The most that passes with so many examples are expected to need, whatever their other dimensions. */
         long expected(int batch, int patience) {
+            if (count >= renewal) {
+                expected.clear();
+                renewal = count + Math.max(1, patience / RENEWALS);
+            }
+            Long known = expected.get(batch);
+            if (known == null) {
+                known = expect(batch, patience);
+                expected.put(batch, known);
+            }
+            return known;
+        }
+
+        private long expect(int batch, int patience) {
             Map<String, TreeMap<Integer, Long>> lines = new HashMap<>();
             passes.forEach((key, need) -> {
                 if (isRecent(need, patience)) {

@@ -8,12 +8,14 @@ import java.time.Duration;
  * When arenas give bytes back.
  *
  * @param trimAfter regions in a row that need less than three quarters of an arena before it shrinks, at least 1
- * @param idleAfter time without an open scope after which a thread's arena is given back until it is needed again; zero for
- *     never
+ * @param idleAfter time without an open scope after which a thread's arena is given back until it is needed again, at most a
+ *     year; zero for never
  */
 public record ArenaOptions(int trimAfter, Duration idleAfter) {
     /** 256 regions: an evaluation of some minibatches between epochs costs no block. */
     public static final int DEFAULT_TRIM_AFTER = 256;
+
+    private static final Duration MOST_IDLE = Duration.ofDays(365);
 
     /** Idle threads keep their arenas. */
     public static final ArenaOptions DEFAULTS = new ArenaOptions(DEFAULT_TRIM_AFTER, Duration.ZERO);
@@ -22,8 +24,8 @@ public record ArenaOptions(int trimAfter, Duration idleAfter) {
         if (trimAfter < 1) {
             throw new IllegalArgumentException("trimAfter=" + trimAfter + ", expected at least 1");
         }
-        if (idleAfter.isNegative()) {
-            throw new IllegalArgumentException("idleAfter=" + idleAfter + ", expected no negative duration");
+        if (idleAfter.isNegative() || idleAfter.compareTo(MOST_IDLE) > 0) {
+            throw new IllegalArgumentException("idleAfter=" + idleAfter + ", expected 0 to " + MOST_IDLE);
         }
     }
 }

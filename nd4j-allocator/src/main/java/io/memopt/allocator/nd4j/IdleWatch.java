@@ -9,9 +9,10 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 
-/** Looks for idle threads four times within the time that makes them idle, on a daemon thread of its own. */
+/** Looks for idle threads four times within the time that makes them idle, each millisecond at most, on a daemon thread. */
 final class IdleWatch implements AutoCloseable {
     private static final long LOOKS = 4;
+    private static final long SHORTEST_NANOS = 1_000_000;
 
     private final ScheduledExecutorService executor = Executors.newSingleThreadScheduledExecutor(task -> {
         Thread thread = new Thread(task, "memopt-idle-workspaces");
@@ -23,7 +24,7 @@ final class IdleWatch implements AutoCloseable {
     /** Calls {@code release} with the {@link System#nanoTime()} since which a thread must have been idle. */
     IdleWatch(LongConsumer release, Duration idleAfter) {
         long nanos = idleAfter.toNanos();
-        long every = Math.max(1, nanos / LOOKS);
+        long every = Math.max(SHORTEST_NANOS, nanos / LOOKS);
         this.looking = executor.scheduleWithFixedDelay(
                 () -> HookFailures.contain(() -> release.accept(System.nanoTime() - nanos)),
                 every,
