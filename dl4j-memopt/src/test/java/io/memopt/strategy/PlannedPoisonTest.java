@@ -17,7 +17,8 @@ import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.junit.jupiter.api.AfterEach;
@@ -87,7 +88,7 @@ class PlannedPoisonTest {
      */
     @Test
     void shortenedLife_isFoundByPoison_evenIfNothingTookItsBytes() throws IOException {
-        double[] right = run(MemOptConfig.defaults()).scores;
+        List<Double> right = run(MemOptConfig.defaults()).scores;
         JsonObject profile = recordedProfile();
         int spoiled = 0;
         int foundByPoisonAlone = 0;
@@ -101,11 +102,11 @@ class PlannedPoisonTest {
                 continue;
             }
             row.set(LAST_USE, new JsonPrimitive(shortened));
-            boolean equal = Arrays.equals(run(config(profile, false)).scores, right);
+            boolean equal = run(config(profile, false)).scores.equals(right);
             Run poisoned = run(config(profile, true));
             assertThat(poisoned.scores)
                     .as("%s, equal without poison: %s", row, equal)
-                    .containsExactly(right);
+                    .isEqualTo(right);
             spoiled += equal ? 0 : 1;
             foundByPoisonAlone += equal && !poisoned.served ? 1 : 0;
             withoutEffect += poisoned.served ? 1 : 0;
@@ -149,17 +150,16 @@ class PlannedPoisonTest {
     }
 
     /** Scores of two iterations, and whether a plan served any. */
-    @SuppressWarnings("ArrayRecordComponent")
-    private record Run(double[] scores, boolean served) {}
+    private record Run(List<Double> scores, boolean served) {}
 
     private static Run run(MemOptConfig config) {
         Nd4j.getRandom().setSeed(7);
         Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
-        double[] scores = new double[2];
+        List<Double> scores = new ArrayList<>();
         try (MemOpt memopt = MemOpt.attach(model, config)) {
-            for (int i = 0; i < scores.length; i++) {
+            for (int i = 0; i < 2; i++) {
                 Networks.fit(model, Networks.LENET.data(2, i));
-                scores[i] = model.score();
+                scores.add(model.score());
             }
             return new Run(scores, memopt.plans().stream().anyMatch(plan -> plan.served() > 0));
         }

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.plan;
 
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
 /**
  * Fills memory from the bottom: of the buffers that can come next, i.e. those below which no other one fits any more, takes
  * the most important one, and puts it at the lowest offset above everything placed. For problems without gaps and fixed
@@ -14,6 +17,11 @@ final class BottomUp {
 
     /** Places the buffers; {@code order} begins with the most important one. */
     static long[] plan(Timeline time, int[] order) {
+        return Objects.requireNonNull(plan(time, order, Long.MAX_VALUE));
+    }
+
+    /** The same, or null as soon as it turns out to be higher than {@code most} bytes. */
+    static long @Nullable [] plan(Timeline time, int[] order, long most) {
         PlanProblem problem = time.problem;
         int open = order.length;
         int[] buffers = order.clone();
@@ -41,6 +49,9 @@ final class BottomUp {
             int end = ends[next];
             result[buffer] = offsets[next];
             long top = offsets[next] + sizes[next];
+            if (top > most) {
+                return null;
+            }
             open--;
             System.arraycopy(buffers, next + 1, buffers, next, open - next);
             System.arraycopy(starts, next + 1, starts, next, open - next);
@@ -50,6 +61,9 @@ final class BottomUp {
             for (int k = 0; k < open; k++) {
                 if (offsets[k] < top && starts[k] < end && start < ends[k]) {
                     offsets[k] = BestFitInTime.aligned(top, problem.alignment(buffers[k]));
+                    if (offsets[k] > most - sizes[k]) {
+                        return null;
+                    }
                 }
             }
         }

@@ -80,12 +80,20 @@ final class Part {
             tryTo(goal, PlanMethod.FIRST_FIT, () -> GeneralFit.plan(time, Orders.byLoad(time), deadline));
             return;
         }
+        if (time.problem.count() >= OrderSearch.LEAST_BUFFERS) {
+            tryTo(goal, PlanMethod.BOTTOM_UP, () -> climb(Orders.byLoad(time), Math.max(goal, lower)));
+        }
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.bySize(time)));
         tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoad(time)));
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.byArea(time)));
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.byLifetime(time)));
         tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byArea(time)));
         tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoadAndSize(time)));
+    }
+
+    private long @Nullable [] climb(int[] order, long goal) {
+        take(PlanMethod.BOTTOM_UP, BottomUp.plan(time, order));
+        return OrderSearch.plan(time, order, height, goal, deadline);
     }
 
     private void tryTo(long goal, PlanMethod by, Supplier<long @Nullable []> plan) {

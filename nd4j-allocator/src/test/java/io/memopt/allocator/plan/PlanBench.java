@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.OptionalLong;
 import java.util.function.LongFunction;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -49,6 +50,50 @@ class PlanBench {
         family("training 2k", seed -> RandomProblem.training(2000, seed));
         family("short 2k", seed -> RandomProblem.shortLives(2000, seed));
         family("uniform 2k", seed -> RandomProblem.uniform(2000, seed));
+    }
+
+    /** By the CPU clock of the thread, which a busy machine does not stretch; greedy methods only. */
+    @Test
+    void generated_ofTwoThousand_inFiftyMillisecondsOfCpu() {
+        PlanOptions options = new PlanOptions(OptionalLong.empty(), Duration.ofMillis(50), false);
+        StringBuilder line = new StringBuilder("uniform 2k, 50 ms of CPU, height / bound:");
+        for (long seed = -20; seed < 5; seed++) {
+            Certificate certificate = MemoryPlanner.plan(
+                            RandomProblem.uniform(2000, seed),
+                            options,
+                            ManagementFactory.getThreadMXBean()::getCurrentThreadCpuTime)
+                    .certificate();
+            if (seed >= 0) {
+                line.append(String.format(
+                        Locale.ROOT, " %.5f", (double) certificate.height() / certificate.lowerBound()));
+            }
+        }
+        print("%s", line);
+    }
+
+    /** Whether what is left above the most bytes live at once is due to plans or to the bound. */
+    @Test
+    void generated_small_provedOptimal() {
+        int optimal = 0;
+        int atMostLive = 0;
+        for (int count : new int[] {10, 14, 18, 24, 30}) {
+            for (long seed = 0; seed < 20; seed++) {
+                PlanProblem problem = RandomProblem.uniform(count, seed);
+                Certificate certificate = MemoryPlanner.plan(problem, PlanOptions.within(Duration.ofMillis(400)))
+                        .certificate();
+                optimal += certificate.optimal() ? 1 : 0;
+                atMostLive += certificate.height() == LowerBound.of(new Timeline(problem)) ? 1 : 0;
+            }
+        }
+        print("uniform, 10 to 30 buffers: %d of 100 proved optimal, %d at the most bytes live", optimal, atMostLive);
+    }
+
+    /** What a training thread waits for when a pass is planned. */
+    @Test
+    void training_within200Milliseconds() {
+        for (int count : new int[] {500, 2000, 5000, 10_000, 20_000, 50_000}) {
+            row("training", RandomProblem.training(count, 1), PlanOptions.within(Duration.ofMillis(200)));
+        }
     }
 
     @Test
