@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt;
 
+import io.memopt.strategy.DeviceMemory;
+import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.Reuse;
 import java.nio.file.Path;
 import java.util.Objects;
@@ -20,6 +22,9 @@ import java.util.Optional;
  * @param scopeCheck reports arrays that are used after their scope; includes {@code recordUses}, slows training down
  * @param reuse what is given back of the memory that a network does not need; of the process, and once begun it lasts as long as
  *     there are handles
+ * @param deviceMemory where device memory comes from on CUDA; of the process, and once begun it lasts as long as there are handles
+ * @param hostMirrors what the host memory beside CUDA workspaces is; likewise
+ * @param deviceLimitBytes most bytes for the pool of each device, at least 64 MiB; only with {@link DeviceMemory#POOL}
  * @param planProfile file that keeps proved plans across runs, if any; only with {@link Reuse#PLANNED}
  */
 public record MemOptConfig(
@@ -31,6 +36,9 @@ public record MemOptConfig(
         boolean recordUses,
         boolean scopeCheck,
         Reuse reuse,
+        DeviceMemory deviceMemory,
+        HostMirrors hostMirrors,
+        long deviceLimitBytes,
         Optional<Path> planProfile) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
@@ -40,6 +48,8 @@ public record MemOptConfig(
 
     private static final int MAX_HISTORY = 1 << 23;
     private static final long MIB = 1 << 20;
+    private static final long MIN_DEVICE_LIMIT = 64 * MIB;
+    private static final long NO_LIMIT = Long.MAX_VALUE;
 
     public MemOptConfig {
         Objects.requireNonNull(trace, "trace");
@@ -48,6 +58,16 @@ public record MemOptConfig(
         if (planProfile.isPresent() && reuse != Reuse.PLANNED) {
             throw new IllegalArgumentException("planProfile=" + planProfile.get() + " but reuse=" + reuse
                     + ", expected PLANNED: without plans there is nothing to keep");
+        }
+        Objects.requireNonNull(deviceMemory, "deviceMemory");
+        Objects.requireNonNull(hostMirrors, "hostMirrors");
+        if (deviceLimitBytes != NO_LIMIT && deviceMemory != DeviceMemory.POOL) {
+            throw new IllegalArgumentException("deviceLimitBytes=" + deviceLimitBytes + " but deviceMemory=" + deviceMemory
+                    + ", expected POOL: without a pool there is nothing to limit");
+        }
+        if (deviceLimitBytes < MIN_DEVICE_LIMIT) {
+            throw new IllegalArgumentException(
+                    "deviceLimitBytes=" + deviceLimitBytes + ", expected at least " + MIN_DEVICE_LIMIT);
         }
         if (traceMaxBytes < MIB) {
             throw new IllegalArgumentException("traceMaxBytes=" + traceMaxBytes + ", expected at least " + MIB);
@@ -76,6 +96,9 @@ public record MemOptConfig(
         private boolean recordUses;
         private boolean scopeCheck;
         private Reuse reuse = Reuse.OFF;
+        private DeviceMemory deviceMemory = DeviceMemory.PLAIN;
+        private HostMirrors hostMirrors = HostMirrors.PINNED;
+        private long deviceLimitBytes = NO_LIMIT;
         private Optional<Path> planProfile = Optional.empty();
 
         private Builder() {}
@@ -122,6 +145,24 @@ public record MemOptConfig(
             return this;
         }
 
+        /** Default {@link DeviceMemory#PLAIN}. */
+        public Builder deviceMemory(DeviceMemory value) {
+            deviceMemory = value;
+            return this;
+        }
+
+        /** Default {@link HostMirrors#PINNED}. */
+        public Builder hostMirrors(HostMirrors value) {
+            hostMirrors = value;
+            return this;
+        }
+
+        /** Default no limit: as much as the device has. */
+        public Builder deviceLimitBytes(long value) {
+            deviceLimitBytes = value;
+            return this;
+        }
+
         /** Default {@link Reuse#OFF}. */
         public Builder reuse(Reuse value) {
             reuse = value;
@@ -149,6 +190,9 @@ public record MemOptConfig(
                     recordUses || scopeCheck,
                     scopeCheck,
                     reuse,
+                    deviceMemory,
+                    hostMirrors,
+                    deviceLimitBytes,
                     planProfile);
         }
     }

@@ -8,6 +8,7 @@ import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.NativeTemporaries;
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.pool.PoolStatistics;
 import io.memopt.allocator.recording.EventRing;
 import io.memopt.allocator.recording.GarbageCollectionWatch;
 import io.memopt.allocator.recording.MemoryLedger;
@@ -29,6 +30,7 @@ import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
 import io.memopt.strategy.GarbageRelease;
+import io.memopt.strategy.MemoryService;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
@@ -77,6 +79,7 @@ final class Session {
     private @Nullable ProcessWatch processWatch;
     private volatile @Nullable PlannedReuse reuse;
     private volatile @Nullable GarbageRelease garbage;
+    private volatile @Nullable MemoryService service;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours = Collections.newSetFromMap(new WeakHashMap<>());
@@ -161,6 +164,10 @@ final class Session {
         if (planned != null) {
             notes.add(planned.note());
         }
+        MemoryService serving = service;
+        if (serving != null) {
+            notes.addAll(serving.notes());
+        }
         times.notes(notes);
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
@@ -194,6 +201,30 @@ final class Session {
         if (planned != null) {
             planned.rehearse(model, sample);
         }
+    }
+
+    /** Begins to serve memory on CUDA, for all handles and to the end of the session. Never throws. */
+    synchronized void serveMemory(MemOptConfig config) {
+        if (service == null) {
+            try {
+                service =
+                        MemoryService.begin(config.deviceMemory(), config.hostMirrors(), config.deviceLimitBytes());
+            } catch (HookException e) {
+                log.warn("{} Memory stays ND4J's own.", e.getMessage());
+            }
+        }
+    }
+
+    void trimDeviceMemory() {
+        MemoryService serving = service;
+        if (serving != null) {
+            serving.trim();
+        }
+    }
+
+    PoolStatistics pool() {
+        MemoryService serving = service;
+        return serving == null ? PoolStatistics.NONE : serving.pool();
     }
 
     /** Begins to free what layers drop, for all handles and to the end of the session. */
@@ -309,6 +340,10 @@ final class Session {
         if (release != null) {
             release.close();
         }
+        MemoryService serving = service;
+        if (serving != null) {
+            serving.close();
+        }
         MemoryHooks.stopMeasuringTemporaries();
         MemoryHooks.stopRecordingUses();
         if (tracker.networks().isEmpty()) {
@@ -360,6 +395,27 @@ final class Session {
             public long missedPasses() {
                 PlannedReuse planned = reuse;
                 return planned == null ? 0 : planned.missedPasses();
+            }
+
+            @Override
+            public long poolReservedBytes() {
+                return pool().reservedBytes();
+            }
+
+            @Override
+            public long poolLiveBytes() {
+                return pool().liveBytes();
+            }
+
+            @Override
+            public long poolDriverCalls() {
+                return pool().calls().total();
+            }
+
+            @Override
+            public long mirrorBytes() {
+                MemoryService serving = service;
+                return serving == null ? 0 : serving.mirrorBytes();
             }
 
             @Override

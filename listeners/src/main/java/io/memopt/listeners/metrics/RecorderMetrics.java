@@ -43,6 +43,10 @@ public final class RecorderMetrics extends PassBinder {
         rows.put(Metric.GARBAGE_RELEASED, figures.releasedBytes());
         rows.put(Metric.PLAN_SERVED, figures.plannedPasses());
         rows.put(Metric.PLAN_MISSED, figures.missedPasses());
+        rows.put(Metric.POOL_RESERVED, figures.poolReservedBytes());
+        rows.put(Metric.POOL_LIVE, figures.poolLiveBytes());
+        rows.put(Metric.POOL_DRIVER_CALLS, figures.poolDriverCalls());
+        rows.put(Metric.HOST_MIRRORS, figures.mirrorBytes());
         rows.put(Metric.LEAKED_PREFETCHERS, figures.leakedPrefetchers());
     }
 }

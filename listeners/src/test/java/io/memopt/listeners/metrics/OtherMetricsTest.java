@@ -78,6 +78,26 @@ class OtherMetricsTest {
             }
 
             @Override
+            public long poolReservedBytes() {
+                return 2 << 20;
+            }
+
+            @Override
+            public long poolLiveBytes() {
+                return 1 << 20;
+            }
+
+            @Override
+            public long poolDriverCalls() {
+                return 17;
+            }
+
+            @Override
+            public long mirrorBytes() {
+                return 1 << 10;
+            }
+
+            @Override
             public int leakedPrefetchers() {
                 return 2;
             }
@@ -96,6 +116,11 @@ class OtherMetricsTest {
                 .isEqualTo(4096);
         assertThat(registry.get("memopt.plan.served").functionCounter().count()).isEqualTo(120);
         assertThat(registry.get("memopt.plan.missed").functionCounter().count()).isEqualTo(1);
+        assertThat(registry.get("memopt.pool.reserved").gauge().value()).isEqualTo(2 << 20);
+        assertThat(registry.get("memopt.pool.live").gauge().value()).isEqualTo(1 << 20);
+        assertThat(registry.get("memopt.pool.driver.calls").functionCounter().count())
+                .isEqualTo(17);
+        assertThat(registry.get("memopt.host.mirrors").gauge().value()).isEqualTo(1 << 10);
         assertThat(registry.get("memopt.leaked.prefetchers").gauge().value()).isEqualTo(2);
     }
 }

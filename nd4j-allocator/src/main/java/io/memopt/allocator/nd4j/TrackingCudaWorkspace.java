@@ -9,6 +9,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
 import org.nd4j.linalg.api.memory.enums.MemoryKind;
+import org.nd4j.linalg.api.memory.enums.MirroringPolicy;
 import org.nd4j.linalg.api.memory.enums.ResetPolicy;
 import org.nd4j.linalg.api.memory.pointers.PagedPointer;
 
@@ -39,7 +40,14 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace {
 
     @Override
     protected void init() {
-        recorder().initialising(super::init);
+        if (hasIdleMirror()) {
+            MirrorScope.run(() -> {
+                recorder().initialising(super::init);
+                return null;
+            });
+        } else {
+            recorder().initialising(super::init);
+        }
     }
 
     @Override
@@ -48,7 +56,10 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace {
         boolean outermost = scope.beginArray(willPin(bytes));
         int separate = externalAllocations.size() + pinnedAllocations.size();
         try {
-            @Nullable PagedPointer pointer = super.alloc(bytes, kind, type, initialize);
+            @Nullable
+            PagedPointer pointer = kind == MemoryKind.HOST && hasIdleMirror()
+                    ? MirrorScope.run(() -> super.alloc(bytes, kind, type, initialize))
+                    : super.alloc(bytes, kind, type, initialize);
             boolean inside = externalAllocations.size() + pinnedAllocations.size() == separate;
             if (outermost && kind == MemoryKind.DEVICE) {
                 // Null where the configuration asks for host memory only.
@@ -91,6 +102,15 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace {
     public synchronized void destroyWorkspace(boolean extended) {
         super.destroyWorkspace(extended);
         recorder().arraysReleased();
+    }
+
+    /**
+     * Host memory of this workspace only mirrors the device's. Not so where kernels work on it directly, and where a prefetching
+     * iterator fills it for a transfer.
+     */
+    private boolean hasIdleMirror() {
+        return workspaceConfiguration.getPolicyMirroring() == MirroringPolicy.FULL
+                && workspaceConfiguration.getPolicyReset() != ResetPolicy.ENDOFBUFFER_REACHED;
     }
 
     /** As in Nd4jWorkspace.alloc: a circular workspace whose cycle outgrew its share sets arrays apart. */

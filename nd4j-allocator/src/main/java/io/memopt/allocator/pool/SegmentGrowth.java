@@ -58,14 +58,12 @@ final class SegmentGrowth implements Growth {
         shrink(0);
     }
 
-    /** Unused segments, smallest first, until {@code bytes} are given back. */
+    /** Unused segments, largest first, until {@code bytes} are given back. */
     private void giveBack(long bytes) {
         long left = bytes;
         List<Block> unused = ready.blocks(block -> block.before == null && block.after == null);
-        for (Block segment : unused) {
-            if (left <= 0) {
-                return;
-            }
+        for (int i = unused.size() - 1; i >= 0 && left > 0; i--) {
+            Block segment = unused.get(i);
             ready.remove(segment);
             source.release(segment.address, segment.bytes);
             reservedBytes -= segment.bytes;
