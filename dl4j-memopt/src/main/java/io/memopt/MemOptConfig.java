@@ -62,8 +62,8 @@ public record MemOptConfig(
         Objects.requireNonNull(deviceMemory, "deviceMemory");
         Objects.requireNonNull(hostMirrors, "hostMirrors");
         if (deviceLimitBytes != NO_LIMIT && deviceMemory != DeviceMemory.POOL) {
-            throw new IllegalArgumentException("deviceLimitBytes=" + deviceLimitBytes + " but deviceMemory=" + deviceMemory
-                    + ", expected POOL: without a pool there is nothing to limit");
+            throw new IllegalArgumentException("deviceLimitBytes=" + deviceLimitBytes + " but deviceMemory="
+                    + deviceMemory + ", expected POOL: without a pool there is nothing to limit");
         }
         if (deviceLimitBytes < MIN_DEVICE_LIMIT) {
             throw new IllegalArgumentException(

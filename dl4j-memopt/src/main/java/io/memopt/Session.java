@@ -207,8 +207,7 @@ final class Session {
     synchronized void serveMemory(MemOptConfig config) {
         if (service == null) {
             try {
-                service =
-                        MemoryService.begin(config.deviceMemory(), config.hostMirrors(), config.deviceLimitBytes());
+                service = MemoryService.begin(config.deviceMemory(), config.hostMirrors(), config.deviceLimitBytes());
             } catch (HookException e) {
                 log.warn("{} Memory stays ND4J's own.", e.getMessage());
             }

@@ -40,8 +40,8 @@ public final class MemoryService implements AutoCloseable {
      */
     public static MemoryService begin(DeviceMemory device, HostMirrors mirrors, long limitBytes) {
         if (!Nd4jFacts.isCuda()) {
-            throw new HookException("deviceMemory=" + device + ", hostMirrors=" + mirrors + " need a CUDA backend, found "
-                    + Nd4jFacts.backend() + ".");
+            throw new HookException("deviceMemory=" + device + ", hostMirrors=" + mirrors
+                    + " need a CUDA backend, found " + Nd4jFacts.backend() + ".");
         }
         return begin(
                 device == DeviceMemory.POOL

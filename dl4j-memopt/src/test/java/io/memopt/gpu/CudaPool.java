@@ -61,7 +61,8 @@ public final class CudaPool {
         Path folder = Path.of(arguments.length > 0 ? arguments[0] : ".");
         Files.createDirectories(folder);
         if (arguments.length > 2) {
-            try (PrintWriter file = new PrintWriter(folder.resolve("pool-" + arguments[2] + ".txt").toFile())) {
+            try (PrintWriter file = new PrintWriter(
+                    folder.resolve("pool-" + arguments[2] + ".txt").toFile())) {
                 new CudaPool(file).vgg16(arguments[2]);
             }
             return;
@@ -110,20 +111,24 @@ public final class CudaPool {
             }
         }
         Pointer address = new Pointer();
-        print("price of 1 MiB, cudaMalloc: %d ns", best(
-                () -> {
-                    cudart.cudaMalloc(address, MIB);
-                    cudart.cudaFree(address);
-                },
-                1000));
+        print(
+                "price of 1 MiB, cudaMalloc: %d ns",
+                best(
+                        () -> {
+                            cudart.cudaMalloc(address, MIB);
+                            cudart.cudaFree(address);
+                        },
+                        1000));
         CUstream_st stream = new CUstream_st();
         cudart.cudaStreamCreate(stream);
-        print("price of 1 MiB, cudaMallocAsync: %d ns", best(
-                () -> {
-                    cudart.cudaMallocAsync(address, MIB, stream);
-                    cudart.cudaFreeAsync(address, stream);
-                },
-                5000));
+        print(
+                "price of 1 MiB, cudaMallocAsync: %d ns",
+                best(
+                        () -> {
+                            cudart.cudaMallocAsync(address, MIB, stream);
+                            cudart.cudaFreeAsync(address, stream);
+                        },
+                        5000));
         cudart.cudaStreamSynchronize(stream);
     }
 
@@ -170,8 +175,7 @@ public final class CudaPool {
                 INDArray array = Nd4j.ones(DataType.FLOAT, 1000);
                 print(
                         "zero-copy workspace: sum %s (expected 1000), pinned %+d B",
-                        array.sumNumber(),
-                        MemoryHooks.recording().ledger().reservedBytes(MemorySpace.PINNED) - before);
+                        array.sumNumber(), MemoryHooks.recording().ledger().reservedBytes(MemorySpace.PINNED) - before);
             }
         }
     }
@@ -223,8 +227,7 @@ public final class CudaPool {
     private static MemOptConfig config(String mode) {
         return MemOptConfig.builder()
                 .deviceMemory(mode.equals("pool") || mode.equals("both") ? DeviceMemory.POOL : DeviceMemory.PLAIN)
-                .hostMirrors(
-                        mode.equals("mirrors") || mode.equals("both") ? HostMirrors.UNTOUCHED : HostMirrors.PINNED)
+                .hostMirrors(mode.equals("mirrors") || mode.equals("both") ? HostMirrors.UNTOUCHED : HostMirrors.PINNED)
                 .build();
     }
 
@@ -273,7 +276,9 @@ public final class CudaPool {
         print("   5 more iterations: score %s, last error code %d", model.score(), ops().lastErrorCode());
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
         System.gc();
-        print("   after close and collection: native calls through %s", ops().getClass().getSimpleName());
+        print(
+                "   after close and collection: native calls through %s",
+                ops().getClass().getSimpleName());
     }
 
     private void threads() throws InterruptedException {

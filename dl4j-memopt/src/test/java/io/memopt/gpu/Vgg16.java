@@ -16,7 +16,8 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** VGG-16 at 224x224 with 1000 classes, layer by layer as in Deeplearning4j's model zoo, which need not be there. */
 final class Vgg16 {
-    private static final int[] CHANNELS = {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0};
+    private static final int[] CHANNELS = {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0
+    };
 
     private Vgg16() {}
 

@@ -37,6 +37,7 @@ public final class SimulatedDevice implements MemorySource, StreamEvents {
     private long nextEvent = 1;
     private long segmentBytes;
     private long failures;
+    private long mapFailures;
     private long obtained;
     private long mapped;
     private long returned;
@@ -66,6 +67,11 @@ public final class SimulatedDevice implements MemorySource, StreamEvents {
     /** The next {@code count} requests for memory fail as if there was none. */
     public synchronized void failNext(long count) {
         failures = count;
+    }
+
+    /** The next {@code count} calls of {@link #map} fail with a {@link MemorySourceException}. */
+    public synchronized void failNextMaps(long count) {
+        mapFailures = count;
     }
 
     /** Memory taken, in bytes. */
@@ -168,6 +174,10 @@ public final class SimulatedDevice implements MemorySource, StreamEvents {
                 address % pageBytes == 0 && range != null && end <= range.getKey() + range.getValue(),
                 "map outside a reservation, address=" + address);
         mapped++;
+        if (mapFailures > 0) {
+            mapFailures--;
+            throw new MemorySourceException("map failed: as told");
+        }
         for (int i = 0; i < handles.length; i++) {
             check(pages.contains(handles[i]) && mappedPages.add(handles[i]), "map of handle=" + handles[i]);
             check(pageAt.put(address / pageBytes + i, handles[i]) == null, "map over a page, address=" + address);

@@ -175,6 +175,24 @@ class MemoryPoolTest {
     }
 
     @Test
+    void allocate_whenMappingFails_losesNoPage() {
+        MemoryPool pool = pool();
+        long fragment = pool.allocate(6 * MIB, A);
+        pool.allocate(2 * MIB, A);
+        pool.free(fragment, A);
+        device.failNextMaps(1);
+
+        assertThatThrownBy(() -> pool.allocate(20 * MIB, B)).isInstanceOf(MemorySourceException.class);
+        assertThat(pool.statistics().reservedBytes()).isEqualTo(device.usedBytes());
+
+        long block = pool.allocate(20 * MIB, B);
+        assertThat(device.isBacked(block, 20 * MIB)).isTrue();
+        pool.free(block, B);
+        pool.trim();
+        assertThat(device.usedBytes()).isEqualTo(2 * MIB);
+    }
+
+    @Test
     void free_withABoundOnWhatIsKept_givesTheRestBack() {
         MemoryPool pool = pool(PoolOptions.UNLIMITED.withRetained(4 * MIB));
         long first = pool.allocate(16 * MIB, A);
