@@ -179,7 +179,10 @@ public final class ServedMemory {
 
     private long leave(long bytes, Throwable why) {
         if (fallbacks.getAndIncrement() == 0) {
-            log.warn("No pool could serve {} bytes: {}. ND4J gets them itself, and further ones without a word.", bytes, why.toString());
+            log.warn(
+                    "No pool could serve {} bytes: {}. ND4J gets them itself, and further ones without a word.",
+                    bytes,
+                    why.toString());
         } else {
             log.debug("No pool could serve {} bytes", bytes, why);
         }

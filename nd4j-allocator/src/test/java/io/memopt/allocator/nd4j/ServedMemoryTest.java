@@ -117,6 +117,24 @@ class ServedMemoryTest {
     }
 
     @Test
+    void view_whoseParentIsForgotten_keepsItsMemory() {
+        ServedMemory memory = serve();
+        INDArray view = Nd4j.valueArrayOf(new long[] {512, 512}, 3.0, DataType.FLOAT).getRow(17);
+        INDArray copy = Nd4j.valueArrayOf(new long[] {512, 512}, 5.0, DataType.FLOAT);
+        long live = memory.deviceStatistics().liveBytes();
+        for (int i = 0; i < 5; i++) {
+            System.gc();
+            Nd4j.valueArrayOf(new long[] {512, 512}, 4.0, DataType.FLOAT).close();
+        }
+
+        assertThat(live).isGreaterThanOrEqualTo(2 * MIB);
+        assertThat(view.maxNumber().floatValue()).isEqualTo(3f);
+        assertThat(view.minNumber().floatValue()).isEqualTo(3f);
+        assertThat(copy.minNumber().floatValue()).isEqualTo(5f);
+        copy.close();
+    }
+
+    @Test
     void allocation_beyondTheLimit_failsWithThePoolsFigures() {
         serve(PoolOptions.UNLIMITED.withLimit(4 * MIB));
 
