@@ -7,6 +7,7 @@ import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.nd4j.Settings;
+import io.memopt.allocator.pool.PoolStatistics;
 import io.memopt.allocator.recording.TraceOptions;
 import io.memopt.allocator.recording.TraceWriter;
 import io.memopt.allocator.use.ScopeFinding;
@@ -16,6 +17,8 @@ import io.memopt.fit.Recorded;
 import io.memopt.listeners.prometheus.MetricsServer;
 import io.memopt.listeners.prometheus.MetricsServerException;
 import io.memopt.report.MemorySummary;
+import io.memopt.strategy.DeviceMemory;
+import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.Reuse;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -102,6 +105,9 @@ public final class MemOpt implements AutoCloseable {
             }
             if (config.recordUses() || config.scopeCheck()) {
                 session.recordUses(config.scopeCheck());
+            }
+            if (config.deviceMemory() != DeviceMemory.PLAIN || config.hostMirrors() != HostMirrors.PINNED) {
+                session.serveMemory(config);
             }
             if (config.reuse() != Reuse.OFF) {
                 session.releaseGarbage();
@@ -198,6 +204,22 @@ public final class MemOpt implements AutoCloseable {
     /** Plans of passes so far, on all threads; empty unless {@link MemOptConfig#reuse} asked for them. */
     public List<PlanRow> plans() {
         return session == null ? List.of() : session.plans();
+    }
+
+    /**
+     * Gives back the device memory that the pools hold and no array uses, after a wait for the device. Worth a call when
+     * training has found its sizes, or before something else needs the device. Does nothing unless
+     * {@link MemOptConfig#deviceMemory} asked for a pool.
+     */
+    public void trimDeviceMemory() {
+        if (session != null) {
+            session.trimDeviceMemory();
+        }
+    }
+
+    /** Figures of the device memory pools of the process; zeros unless {@link MemOptConfig#deviceMemory} asked for them. */
+    public PoolStatistics devicePool() {
+        return session == null ? PoolStatistics.NONE : session.pool();
     }
 
     /** Name of the network in figures, e.g. {@code MultiLayerNetwork-1}; empty when nothing is observed. */

@@ -3,6 +3,8 @@
 package io.memopt;
 
 import io.memopt.allocator.nd4j.ArenaOptions;
+import io.memopt.strategy.DeviceMemory;
+import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.Reuse;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -22,6 +24,9 @@ import java.util.Optional;
  * @param scopeCheck reports arrays that are used after their scope; includes {@code recordUses}, slows training down
  * @param reuse what is given back of the memory that a network does not need; of the process, and once begun it lasts as long as
  *     there are handles
+ * @param deviceMemory where device memory comes from on CUDA; of the process, and once begun it lasts as long as there are handles
+ * @param hostMirrors what the host memory beside CUDA workspaces is; likewise
+ * @param deviceLimitBytes most bytes for the pool of each device, at least 64 MiB; only with {@link DeviceMemory#POOL}
  * @param planProfile file that keeps proved plans and sizes across runs, if any; only with {@link Reuse#SIZED} or {@link
  *     Reuse#PLANNED}
  * @param arenas when arenas give bytes back: after passes that do not need them, and of threads that are idle; of the process,
@@ -38,6 +43,9 @@ public record MemOptConfig(
         boolean recordUses,
         boolean scopeCheck,
         Reuse reuse,
+        DeviceMemory deviceMemory,
+        HostMirrors hostMirrors,
+        long deviceLimitBytes,
         Optional<Path> planProfile,
         ArenaOptions arenas,
         boolean planPoison) {
@@ -49,6 +57,8 @@ public record MemOptConfig(
 
     private static final int MAX_HISTORY = 1 << 23;
     private static final long MIB = 1 << 20;
+    private static final long MIN_DEVICE_LIMIT = 64 * MIB;
+    private static final long NO_LIMIT = Long.MAX_VALUE;
 
     public MemOptConfig {
         Objects.requireNonNull(trace, "trace");
@@ -68,6 +78,16 @@ public record MemOptConfig(
         if (planPoison && reuse != Reuse.PLANNED) {
             throw new IllegalArgumentException("planPoison=true but reuse=" + reuse
                     + ", expected PLANNED: without plans no array has a planned end");
+        }
+        Objects.requireNonNull(deviceMemory, "deviceMemory");
+        Objects.requireNonNull(hostMirrors, "hostMirrors");
+        if (deviceLimitBytes != NO_LIMIT && deviceMemory != DeviceMemory.POOL) {
+            throw new IllegalArgumentException("deviceLimitBytes=" + deviceLimitBytes + " but deviceMemory="
+                    + deviceMemory + ", expected POOL: without a pool there is nothing to limit");
+        }
+        if (deviceLimitBytes < MIN_DEVICE_LIMIT) {
+            throw new IllegalArgumentException(
+                    "deviceLimitBytes=" + deviceLimitBytes + ", expected at least " + MIN_DEVICE_LIMIT);
         }
         if (traceMaxBytes < MIB) {
             throw new IllegalArgumentException("traceMaxBytes=" + traceMaxBytes + ", expected at least " + MIB);
@@ -96,6 +116,9 @@ public record MemOptConfig(
         private boolean recordUses;
         private boolean scopeCheck;
         private Reuse reuse = Reuse.OFF;
+        private DeviceMemory deviceMemory = DeviceMemory.PLAIN;
+        private HostMirrors hostMirrors = HostMirrors.PINNED;
+        private long deviceLimitBytes = NO_LIMIT;
         private Optional<Path> planProfile = Optional.empty();
         private ArenaOptions arenas = ArenaOptions.DEFAULTS;
         private boolean planPoison;
@@ -141,6 +164,24 @@ public record MemOptConfig(
         /** Default false: a diagnostic that slows training down. Single elements are checked on CPU only. */
         public Builder scopeCheck(boolean value) {
             scopeCheck = value;
+            return this;
+        }
+
+        /** Default {@link DeviceMemory#PLAIN}. */
+        public Builder deviceMemory(DeviceMemory value) {
+            deviceMemory = value;
+            return this;
+        }
+
+        /** Default {@link HostMirrors#PINNED}. */
+        public Builder hostMirrors(HostMirrors value) {
+            hostMirrors = value;
+            return this;
+        }
+
+        /** Default no limit: as much as the device has. */
+        public Builder deviceLimitBytes(long value) {
+            deviceLimitBytes = value;
             return this;
         }
 
@@ -204,6 +245,9 @@ public record MemOptConfig(
                     recordUses || scopeCheck,
                     scopeCheck,
                     reuse,
+                    deviceMemory,
+                    hostMirrors,
+                    deviceLimitBytes,
                     planProfile,
                     arenas,
                     planPoison);

@@ -11,6 +11,7 @@ import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.NativeTemporaries;
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.pool.PoolStatistics;
 import io.memopt.allocator.recording.EventRing;
 import io.memopt.allocator.recording.GarbageCollectionWatch;
 import io.memopt.allocator.recording.MemoryLedger;
@@ -34,6 +35,7 @@ import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
 import io.memopt.strategy.GarbageRelease;
 import io.memopt.strategy.ModeAdvice;
+import io.memopt.strategy.MemoryService;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
@@ -86,6 +88,7 @@ final class Session {
     private volatile @Nullable PlannedReuse reuse;
     private volatile @Nullable SizedReuse sizing;
     private volatile @Nullable GarbageRelease garbage;
+    private volatile @Nullable MemoryService service;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours =
@@ -188,6 +191,10 @@ final class Session {
         if (sized != null) {
             notes.add(sized.note());
         }
+        MemoryService serving = service;
+        if (serving != null) {
+            notes.addAll(serving.notes());
+        }
         times.notes(notes);
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
@@ -245,6 +252,29 @@ final class Session {
         if (sized != null) {
             sized.rehearse(model, sample);
         }
+    }
+
+    /** Begins to serve memory on CUDA, for all handles and to the end of the session. Never throws. */
+    synchronized void serveMemory(MemOptConfig config) {
+        if (service == null) {
+            try {
+                service = MemoryService.begin(config.deviceMemory(), config.hostMirrors(), config.deviceLimitBytes());
+            } catch (HookException e) {
+                log.warn("{} Memory stays ND4J's own.", e.getMessage());
+            }
+        }
+    }
+
+    void trimDeviceMemory() {
+        MemoryService serving = service;
+        if (serving != null) {
+            serving.trim();
+        }
+    }
+
+    PoolStatistics pool() {
+        MemoryService serving = service;
+        return serving == null ? PoolStatistics.NONE : serving.pool();
     }
 
     /** Begins to free what layers drop, for all handles and to the end of the session. */
@@ -390,6 +420,10 @@ final class Session {
         if (release != null) {
             release.close();
         }
+        MemoryService serving = service;
+        if (serving != null) {
+            serving.close();
+        }
         MemoryHooks.stopMeasuringTemporaries();
         MemoryHooks.stopRecordingUses();
         if (tracker.networks().isEmpty()) {
@@ -475,6 +509,27 @@ final class Session {
             @Override
             public long idleBytes() {
                 return figure(ArenaFigures::idleBytes);
+            }
+
+            @Override
+            public long poolReservedBytes() {
+                return pool().reservedBytes();
+            }
+
+            @Override
+            public long poolLiveBytes() {
+                return pool().liveBytes();
+            }
+
+            @Override
+            public long poolDriverCalls() {
+                return pool().calls().total();
+            }
+
+            @Override
+            public long mirrorBytes() {
+                MemoryService serving = service;
+                return serving == null ? 0 : serving.mirrorBytes();
             }
 
             @Override

@@ -71,6 +71,18 @@ public enum Metric {
             Type.FLOW,
             "Bytes of arenas given back because passes had not needed them for long"),
     ARENA_IDLE("memopt.arena.idle", "bytes", Type.FLOW, "Bytes of arenas given back because their threads were idle"),
+    POOL_RESERVED("memopt.pool.reserved", "bytes", Type.LEVEL, "Device memory that the pools hold from the driver"),
+    POOL_LIVE("memopt.pool.live", "bytes", Type.LEVEL, "Device memory that the pools have handed out"),
+    POOL_DRIVER_CALLS(
+            "memopt.pool.driver.calls",
+            null,
+            Type.FLOW,
+            "Calls with which the pools obtained, mapped or gave back device memory"),
+    HOST_MIRRORS(
+            "memopt.host.mirrors",
+            "bytes",
+            Type.LEVEL,
+            "Pageable memory in the place of page-locked host mirrors; hardly any of it is resident"),
     ALLOCATIONS("memopt.allocations", null, Type.FLOW, "Number of allocations that hold memory of their own"),
     ALLOCATED("memopt.allocated", "bytes", Type.FLOW, "Bytes obtained from the operating system or driver"),
     FREED("memopt.freed", "bytes", Type.FLOW, "Bytes given back to the operating system or driver"),

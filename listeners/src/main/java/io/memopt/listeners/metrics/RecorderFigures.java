@@ -53,6 +53,26 @@ public interface RecorderFigures {
         return 0;
     }
 
+    /** Device memory that pools hold; 0 without pools. */
+    default long poolReservedBytes() {
+        return 0;
+    }
+
+    /** The part of it that is handed out. */
+    default long poolLiveBytes() {
+        return 0;
+    }
+
+    /** Calls that pools made to obtain, map or give back device memory; never decreases. */
+    default long poolDriverCalls() {
+        return 0;
+    }
+
+    /** Pageable memory in the place of page-locked host mirrors. */
+    default long mirrorBytes() {
+        return 0;
+    }
+
     /** Prefetch threads whose iterator nobody reads any more. */
     default int leakedPrefetchers() {
         return 0;

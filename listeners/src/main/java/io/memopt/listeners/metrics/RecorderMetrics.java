@@ -47,6 +47,10 @@ public final class RecorderMetrics extends PassBinder {
         rows.put(Metric.ARENA_RESIZES, figures.arenaResizes());
         rows.put(Metric.ARENA_TRIMMED, figures.trimmedBytes());
         rows.put(Metric.ARENA_IDLE, figures.idleBytes());
+        rows.put(Metric.POOL_RESERVED, figures.poolReservedBytes());
+        rows.put(Metric.POOL_LIVE, figures.poolLiveBytes());
+        rows.put(Metric.POOL_DRIVER_CALLS, figures.poolDriverCalls());
+        rows.put(Metric.HOST_MIRRORS, figures.mirrorBytes());
         rows.put(Metric.LEAKED_PREFETCHERS, figures.leakedPrefetchers());
     }
 }

@@ -98,6 +98,26 @@ class OtherMetricsTest {
             }
 
             @Override
+            public long poolReservedBytes() {
+                return 2 << 20;
+            }
+
+            @Override
+            public long poolLiveBytes() {
+                return 1 << 20;
+            }
+
+            @Override
+            public long poolDriverCalls() {
+                return 17;
+            }
+
+            @Override
+            public long mirrorBytes() {
+                return 1 << 10;
+            }
+
+            @Override
             public int leakedPrefetchers() {
                 return 2;
             }
@@ -122,6 +142,11 @@ class OtherMetricsTest {
         assertThat(registry.get("memopt.arena.trimmed").functionCounter().count())
                 .isEqualTo(8192);
         assertThat(registry.get("memopt.arena.idle").functionCounter().count()).isEqualTo(16384);
+        assertThat(registry.get("memopt.pool.reserved").gauge().value()).isEqualTo(2 << 20);
+        assertThat(registry.get("memopt.pool.live").gauge().value()).isEqualTo(1 << 20);
+        assertThat(registry.get("memopt.pool.driver.calls").functionCounter().count())
+                .isEqualTo(17);
+        assertThat(registry.get("memopt.host.mirrors").gauge().value()).isEqualTo(1 << 10);
         assertThat(registry.get("memopt.leaked.prefetchers").gauge().value()).isEqualTo(2);
     }
 }

@@ -6,7 +6,8 @@ package io.memopt.allocator.nd4j;
 public final class HookException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    HookException(String message) {
+    /** What cannot be done, and what to do about it. */
+    public HookException(String message) {
         super(message);
     }
 

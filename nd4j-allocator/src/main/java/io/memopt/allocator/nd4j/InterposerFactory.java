@@ -39,6 +39,7 @@ import org.nd4j.nativeblas.OpaqueDataBuffer;
 final class InterposerFactory {
     private static final GeneratedOnce<NativeOpsInterposer> PLAIN = new GeneratedOnce<>();
     private static final GeneratedOnce<UseRecordingOps> RECORDING = new GeneratedOnce<>();
+    private static final GeneratedOnce<ServingOps> SERVING = new GeneratedOnce<>();
 
     private InterposerFactory() {}
 
@@ -55,7 +56,7 @@ final class InterposerFactory {
                         MemoryLedger.class,
                         boolean.class)
                 .newInstance(target, ledger, cuda);
-        return OpsFront.before(interposer, target, booked(method -> isWritten(method, NativeOpsInterposer.class)));
+        return OpsFront.before(interposer, stock(target), booked(method -> isWritten(method, NativeOpsInterposer.class) || isWritten(method, ServingOps.class)));
     }
 
     /** As {@link #interpose(NativeOps, MemoryLedger, boolean)}; the uses of arrays go to {@code book}. */
@@ -70,7 +71,24 @@ final class InterposerFactory {
                         UseBook.class)
                 .newInstance(target, ledger, cuda, book);
         return OpsFront.before(
-                interposer, target, booked(method -> isWritten(method, UseRecordingOps.class) || tells(method)));
+                interposer, stock(target), booked(method -> isWritten(method, UseRecordingOps.class)
+                        || isWritten(method, ServingOps.class)
+                        || tells(method)));
+    }
+
+    /** ND4J's own, behind the layer that serves memory if there is one. */
+    private static NativeOps stock(NativeOps target) {
+        return target instanceof ServingOps serving ? serving.target() : target;
+    }
+
+    /** A layer in front of {@code target} that takes memory from {@code memory}. */
+    static ServingOps serve(NativeOps target, ServedMemory memory, boolean cuda) throws ReflectiveOperationException {
+        return SERVING.get(
+                        () -> load(forwarding(ServingOps.class), ServingOps.class),
+                        NativeOps.class,
+                        ServedMemory.class,
+                        boolean.class)
+                .newInstance(target, memory, cuda);
     }
 
     /** The methods of ND4J's interface, old defaults included, that pass {@code test}. */
@@ -94,7 +112,7 @@ final class InterposerFactory {
         }
     }
 
-    private static <T extends NativeOpsInterposer> DynamicType.Builder<T> forwarding(Class<T> base) {
+    private static <T extends NativeOps> DynamicType.Builder<T> forwarding(Class<T> base) {
         return new ByteBuddy()
                 .subclass(base)
                 .name(base.getName() + "Generated")

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
+import io.memopt.allocator.pool.MemoryPool;
 import io.memopt.allocator.use.UseBook;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.memory.MemoryWorkspaceManager;
@@ -39,6 +41,8 @@ public final class MemoryHooks {
     private static @Nullable MemoryWorkspaceManager originalManager;
     private static boolean usesWanted;
     private static int usesBorrowed;
+    /** In front of ND4J's own calls while memory is served, or was served and is still in use; else null. */
+    private static @Nullable ServingOps layer;
 
     private MemoryHooks() {}
 
@@ -188,6 +192,83 @@ public final class MemoryHooks {
         }
     }
 
+    /**
+     * From now on ND4J's memory comes from elsewhere, as far as it asks for new; what it has stays where it is.
+     *
+     * @param device opens the pool of a device by its number, for workspace blocks, spills and arrays outside workspaces;
+     *     null leaves these to ND4J
+     * @param pinned opens the pool of page-locked memory that belongs to a device; null leaves it to ND4J
+     * @param mirrors whether host mirrors of workspaces become pageable memory
+     * @throws HookException if no hooks are installed, or native calls cannot be interposed that way
+     */
+    public static synchronized ServedMemory serve(
+            @Nullable IntFunction<MemoryPool> device, @Nullable IntFunction<MemoryPool> pinned, boolean mirrors) {
+        NativeOps original = originalOps;
+        if (interposer == null || original == null) {
+            throw new HookException("Memory cannot be served: no hooks are installed. Call install() first.");
+        }
+        ServingOps serving = layer;
+        try {
+            if (serving == null) {
+                serving = InterposerFactory.serve(original, new ServedMemory(), isCuda(original));
+                layer = serving;
+                rebase(serving);
+            }
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+            layer = null;
+            throw new HookException("Memory cannot be served to ND4J " + Nd4jFacts.version() + ": " + e, e);
+        }
+        serving.memory().end();
+        serving.memory().begin(device, pinned, mirrors);
+        return serving.memory();
+    }
+
+    /**
+     * ND4J gets new memory from where it always did. Memory that was served and is in use stays valid, and its frees go
+     * where they belong, also after {@link #uninstall()}.
+     */
+    public static synchronized void stopServing() {
+        ServingOps serving = layer;
+        if (serving != null) {
+            serving.memory().end();
+            removeIdleLayer();
+        }
+    }
+
+    /** Takes the layer out once nothing of what it served is in use. */
+    static synchronized void removeIdleLayer() {
+        ServingOps idle = layer;
+        if (idle == null || !idle.memory().isOver()) {
+            return;
+        }
+        layer = null;
+        if (interposer == null) {
+            exchange(idle, idle.target());
+            return;
+        }
+        try {
+            rebase(idle.target());
+        } catch (ReflectiveOperationException e) {
+            layer = idle;
+            log.warn("A layer that serves no memory any more stays in ND4J's native calls: {}", e.toString());
+        }
+    }
+
+    /** Puts the recording in front of {@code base} in the place of what it stood before. */
+    private static void rebase(NativeOps base) throws ReflectiveOperationException {
+        NativeOps before = interposer;
+        if (before == null) {
+            return;
+        }
+        UseBook book = recording().uses();
+        NativeOps ours = book == null
+                ? InterposerFactory.interpose(base, recording().ledger(), isCuda(base))
+                : InterposerFactory.interpose(base, recording().ledger(), isCuda(base), book);
+        exchange(before, ours);
+        interposer = ours;
+        originalOps = base;
+    }
+
     /** Ends what {@link #recordUses()} began, when nobody has borrowed it; does nothing when it has not begun. */
     public static synchronized void stopRecordingUses() {
         usesWanted = false;
@@ -221,19 +302,20 @@ public final class MemoryHooks {
 
     /** Takes the hooks out. The recording ends; its figures can still be read. Does nothing when none are in place. */
     public static synchronized void uninstall() {
-        if (interposer != null) {
-            usesWanted = false;
-            usesBorrowed = 0;
-            endUses();
-            stopReuse();
-        }
-        NativeOps ours = interposer;
-        NativeOps original = originalOps;
-        if (ours == null || original == null) {
+        if (interposer == null) {
             return;
         }
-        restoreManager();
-        exchange(ours, original);
+        usesWanted = false;
+        usesBorrowed = 0;
+        endUses();
+        stopReuse();
+        stopServing();
+        restoreManager(); // destroys workspaces, which may be the last that memory was served to
+        NativeOps ours = interposer;
+        NativeOps original = originalOps;
+        if (ours != null && original != null) {
+            exchange(ours, original);
+        }
         interposer = null;
         originalOps = null;
         current = null;
@@ -270,7 +352,8 @@ public final class MemoryHooks {
     }
 
     private static boolean isCuda(NativeOps ops) {
-        return ops.getClass().getSimpleName().contains("Cuda");
+        NativeOps own = ops instanceof ServingOps serving ? serving.target() : ops;
+        return own.getClass().getSimpleName().contains("Cuda");
     }
 
     private static void exchange(NativeOps from, NativeOps to) {

@@ -9,7 +9,6 @@ import io.memopt.allocator.recording.MemoryLedger;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerPointer;
 import org.jspecify.annotations.Nullable;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.OpaqueDataBuffer;
@@ -25,9 +24,6 @@ import org.nd4j.nativeblas.OpaqueDataBuffer;
  * <p>Threading: called from any thread, deallocator threads included.
  */
 public abstract class NativeOpsInterposer implements NativeOps {
-    private static final int MAX_TYPE = 32;
-    private static final int[] WIDTHS = widths();
-
     /** What ND4J had before; forwards go here. */
     protected final NativeOps target;
 
@@ -49,12 +45,14 @@ public abstract class NativeOpsInterposer implements NativeOps {
 
     @Override
     public @Nullable Pointer mallocHost(long bytes, int flags) {
-        return booked(hostSpace, bytes, () -> target.mallocHost(bytes, flags));
+        Pointer pointer = attempt(hostSpace, bytes, () -> target.mallocHost(bytes, flags));
+        return booked(isMirror(pointer) ? MemorySpace.HOST : hostSpace, bytes, pointer);
     }
 
     @Override
     public @Nullable Pointer mallocDevice(long bytes, int device, int flags) {
-        return booked(MemorySpace.DEVICE, bytes, () -> target.mallocDevice(bytes, device, flags));
+        Pointer pointer = attempt(MemorySpace.DEVICE, bytes, () -> target.mallocDevice(bytes, device, flags));
+        return booked(MemorySpace.DEVICE, bytes, pointer);
     }
 
     @Override
@@ -71,12 +69,14 @@ public abstract class NativeOpsInterposer implements NativeOps {
 
     @Override
     public @Nullable OpaqueDataBuffer allocateDataBuffer(long elements, int type, boolean both) {
-        return bookedBuffer(elements, width(type), () -> target.allocateDataBuffer(elements, type, both));
+        return bookedBuffer(
+                elements, ElementWidths.counted(type), () -> target.allocateDataBuffer(elements, type, both));
     }
 
     @Override
     public @Nullable OpaqueDataBuffer dbAllocateDataBuffer(long elements, int type, boolean both) {
-        return bookedBuffer(elements, width(type), () -> target.dbAllocateDataBuffer(elements, type, both));
+        return bookedBuffer(
+                elements, ElementWidths.counted(type), () -> target.dbAllocateDataBuffer(elements, type, both));
     }
 
     @Override
@@ -143,12 +143,15 @@ public abstract class NativeOpsInterposer implements NativeOps {
         return result;
     }
 
-    private @Nullable Pointer booked(MemorySpace space, long bytes, Native<Pointer> allocation) {
-        Pointer pointer = attempt(space, bytes, allocation);
+    private @Nullable Pointer booked(MemorySpace space, long bytes, @Nullable Pointer pointer) {
         if (pointer != null) {
             HookFailures.contain(() -> ledger.allocated(space, pointer.address(), pointer.address(), bytes, bytes));
         }
         return pointer;
+    }
+
+    private boolean isMirror(@Nullable Pointer pointer) {
+        return pointer != null && target instanceof ServingOps serving && serving.isMirror(pointer.address());
     }
 
     private @Nullable OpaqueDataBuffer bookedBuffer(long elements, int width, Native<OpaqueDataBuffer> allocation) {
@@ -229,21 +232,6 @@ public abstract class NativeOpsInterposer implements NativeOps {
 
     private static long addressOf(@Nullable Pointer pointer) {
         return pointer == null ? 0 : pointer.address();
-    }
-
-    /** Bytes of one element; types without a fixed width are counted in bytes by ND4J. */
-    private static int width(int type) {
-        return type >= 0 && type < MAX_TYPE && WIDTHS[type] > 0 ? WIDTHS[type] : 1;
-    }
-
-    private static int[] widths() {
-        int[] widths = new int[MAX_TYPE];
-        for (DataType type : DataType.values()) {
-            if (type != DataType.COMPRESSED && type != DataType.UNKNOWN && type != DataType.UTF8) {
-                widths[type.toInt()] = type.width();
-            }
-        }
-        return widths;
     }
 
     /** A native call that hands out memory. */

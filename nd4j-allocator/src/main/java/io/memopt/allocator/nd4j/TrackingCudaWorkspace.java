@@ -47,7 +47,14 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, 
 
     @Override
     protected void init() {
-        recorder().initialising(super::init);
+        if (hasIdleMirror()) {
+            MirrorScope.run(() -> {
+                recorder().initialising(super::init);
+                return null;
+            });
+        } else {
+            recorder().initialising(super::init);
+        }
     }
 
     @Override
@@ -60,7 +67,10 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, 
             if (served != null) {
                 return served;
             }
-            @Nullable PagedPointer pointer = super.alloc(bytes, kind, type, initialize);
+            @Nullable
+            PagedPointer pointer = kind == MemoryKind.HOST && hasIdleMirror()
+                    ? MirrorScope.run(() -> super.alloc(bytes, kind, type, initialize))
+                    : super.alloc(bytes, kind, type, initialize);
             boolean inside = externalAllocations.size() + pinnedAllocations.size() == separate;
             if (outermost && kind == MemoryKind.DEVICE) {
                 // Null where the configuration asks for host memory only.
@@ -172,6 +182,15 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, 
         maxCycle.set(0);
         cyclesCount.set(0);
         isInit.set(false);
+    }
+
+    /**
+     * Host memory of this workspace only mirrors the device's. Not so where kernels work on it directly, and where a prefetching
+     * iterator fills it for a transfer.
+     */
+    private boolean hasIdleMirror() {
+        return workspaceConfiguration.getPolicyMirroring() == MirroringPolicy.FULL
+                && workspaceConfiguration.getPolicyReset() != ResetPolicy.ENDOFBUFFER_REACHED;
     }
 
     /** As in Nd4jWorkspace.alloc: a circular workspace whose cycle outgrew its share sets arrays apart. */

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.pool;
+
+/**
+ * Where a {@link MemoryPool} gets its memory. Two kinds:
+ *
+ * <ul>
+ *   <li>sources that map pages: addresses come from {@link #reserve} without memory behind them, memory from
+ *       {@link #createPage}, and {@link #map} brings both together, so that a page can serve another address later;
+ *   <li>sources that do not: {@link #reserve} gives addresses with memory behind them, as {@code malloc} does, and
+ *       {@link #release} gives both back.
+ * </ul>
+ *
+ * <p>Threading: called by one thread at a time, any thread.
+ */
+public interface MemorySource {
+    /** What {@link #reserve} and {@link #createPage} return when there is no more. */
+    long NONE = 0;
+
+    /** Short name for figures and messages, e.g. {@code cuda-vmm}. */
+    String name();
+
+    /** True if addresses and memory are obtained apart. */
+    boolean mapsPages();
+
+    /** Bytes of a page, a power of two; sizes of reservations are multiples of it. */
+    long pageBytes();
+
+    /** Memory that the device has in all, in bytes. */
+    long deviceBytes();
+
+    /**
+     * Addresses, aligned to {@link #pageBytes()} if the source maps pages and else to 256 bytes.
+     *
+     * @param bytes a multiple of {@link #pageBytes()}
+     * @return the first address, or {@link #NONE} when there is no room
+     * @throws MemorySourceException if the device fails otherwise
+     */
+    long reserve(long bytes);
+
+    /** Gives back what {@link #reserve} returned; nothing may be mapped there any more. */
+    void release(long address, long bytes);
+
+    /**
+     * A page of memory.
+     *
+     * @return its handle, or {@link #NONE} when the device has no more memory
+     * @throws MemorySourceException if the device fails otherwise
+     */
+    long createPage();
+
+    /** Gives a page back that is not mapped. */
+    void destroyPage(long handle);
+
+    /** Puts pages at {@code address}, one after the other, for reading and writing. Either all or none is mapped. */
+    void map(long address, long[] handles);
+
+    /** Takes {@code pages} pages away from {@code address}; the device must be through with them. Handles stay valid. */
+    void unmap(long address, int pages);
+
+    /** Calls of the driver so far. */
+    SourceCalls calls();
+}
