@@ -3,6 +3,7 @@
 package io.memopt;
 
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.cudnn.Convolutions;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.Optional;
@@ -21,6 +22,8 @@ import java.util.Optional;
  * @param reuse what is given back of the memory that a network does not need; of the process, and once begun it lasts as long as
  *     there are handles
  * @param planProfile file that keeps proved plans across runs, if any; only with {@link Reuse#PLANNED}
+ * @param convolutions how convolutions and batch normalisations are computed; other than {@link Convolutions#BUILT_IN} sums in
+ *     another order, so that results differ in their last digits. Of the process: the first handle that asks for cuDNN decides
  */
 public record MemOptConfig(
         boolean enabled,
@@ -31,7 +34,8 @@ public record MemOptConfig(
         boolean recordUses,
         boolean scopeCheck,
         Reuse reuse,
-        Optional<Path> planProfile) {
+        Optional<Path> planProfile,
+        Convolutions convolutions) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
@@ -45,6 +49,7 @@ public record MemOptConfig(
         Objects.requireNonNull(trace, "trace");
         Objects.requireNonNull(reuse, "reuse");
         Objects.requireNonNull(planProfile, "planProfile");
+        Objects.requireNonNull(convolutions, "convolutions");
         if (planProfile.isPresent() && reuse != Reuse.PLANNED) {
             throw new IllegalArgumentException("planProfile=" + planProfile.get() + " but reuse=" + reuse
                     + ", expected PLANNED: without plans there is nothing to keep");
@@ -77,6 +82,7 @@ public record MemOptConfig(
         private boolean scopeCheck;
         private Reuse reuse = Reuse.OFF;
         private Optional<Path> planProfile = Optional.empty();
+        private Convolutions convolutions = Convolutions.BUILT_IN;
 
         private Builder() {}
 
@@ -134,6 +140,12 @@ public record MemOptConfig(
             return this;
         }
 
+        /** Default {@link Convolutions#BUILT_IN}. On a backend without cuDNN a warning says so, and nothing changes. */
+        public Builder convolutions(Convolutions value) {
+            convolutions = value;
+            return this;
+        }
+
         /**
          * The settings.
          *
@@ -149,7 +161,8 @@ public record MemOptConfig(
                     recordUses || scopeCheck,
                     scopeCheck,
                     reuse,
-                    planProfile);
+                    planProfile,
+                    convolutions);
         }
     }
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt;
 
+import io.memopt.allocator.cudnn.LayerEngineException;
+import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.HookException;
@@ -32,6 +34,9 @@ import io.memopt.strategy.GarbageRelease;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
+import io.memopt.strategy.cudnn.ConvolutionReport;
+import io.memopt.strategy.cudnn.Convolutions;
+import io.memopt.strategy.cudnn.CudnnLayers;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -39,6 +44,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -77,6 +83,7 @@ final class Session {
     private @Nullable ProcessWatch processWatch;
     private volatile @Nullable PlannedReuse reuse;
     private volatile @Nullable GarbageRelease garbage;
+    private volatile @Nullable CudnnLayers cudnn;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours = Collections.newSetFromMap(new WeakHashMap<>());
@@ -203,6 +210,31 @@ final class Session {
         }
     }
 
+    /** Has cuDNN compute {@code model}'s convolutions until its last handle is closed. Never throws. */
+    synchronized void useCudnn(Model model, Convolutions settings) {
+        try {
+            CudnnLayers layers = cudnn;
+            if (layers == null) {
+                layers =
+                        CudnnLayers.begin(settings, address -> ledger.reclassify(address, "", Category.HELPER_SCRATCH));
+                cudnn = layers;
+            } else if (!layers.settings().equals(settings)) {
+                log.warn(
+                        "cuDNN goes on with {}, asked for were {}: one set serves the process.",
+                        layers.settings(),
+                        settings);
+            }
+            layers.attach(model);
+        } catch (LayerEngineException e) {
+            log.warn("{} Convolutions stay with Deeplearning4j.", e.getMessage());
+        }
+    }
+
+    Optional<ConvolutionReport> convolutions(Model model) {
+        CudnnLayers layers = cudnn;
+        return layers == null ? Optional.empty() : layers.report(model);
+    }
+
     private long releasedBytes() {
         GarbageRelease release = garbage;
         return release == null ? 0 : release.releasedBytes();
@@ -275,6 +307,10 @@ final class Session {
 
     /** A MemoryListener that a user added by hand stays, and with it the network and the hooks. */
     private void remove(Model model) {
+        CudnnLayers layers = cudnn;
+        if (layers != null) {
+            layers.detach(model);
+        }
         List<TrainingListener> others = new ArrayList<>(NetworkAccess.listeners(model));
         if (others.removeIf(ours::contains)) {
             NetworkAccess.renewListeners(model);
@@ -308,6 +344,10 @@ final class Session {
         GarbageRelease release = garbage;
         if (release != null) {
             release.close();
+        }
+        CudnnLayers layers = cudnn;
+        if (layers != null) {
+            layers.close();
         }
         MemoryHooks.stopMeasuringTemporaries();
         MemoryHooks.stopRecordingUses();
