@@ -4,7 +4,6 @@ package io.memopt.strategy.cudnn;
 
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.api.shape.Shape;
 
 /**
  * Arrays as the library reads them: {@code [batch, channels, height, width]}, dense, in c order. Results for layers in NHWC are
@@ -13,8 +12,16 @@ import org.nd4j.linalg.api.shape.Shape;
 final class DenseArrays {
     private DenseArrays() {}
 
+    /** Whether elements lie one after another in c order; strides of dimensions of size 1 do not matter. */
     static boolean isDense(INDArray array) {
-        return array.ordering() == 'c' && Shape.hasDefaultStridesForShape(array);
+        long expected = 1;
+        for (int i = array.rank() - 1; i >= 0; i--) {
+            if (array.size(i) != 1 && array.stride(i) != expected) {
+                return false;
+            }
+            expected *= array.size(i);
+        }
+        return true;
     }
 
     /** {@code array} itself, or a copy in the current workspace. */

@@ -216,7 +216,7 @@ final class EngineConvolution implements ConvolutionHelper {
             return computation.run();
         } catch (LayerEngineException e) {
             failed = true;
-            refusals.say(layer, e.getMessage());
+            refusals.say(layer, String.valueOf(e.getMessage()));
             return false;
         }
     }

@@ -175,7 +175,7 @@ final class EngineNormalization implements BatchNormalizationHelper {
             return true;
         } catch (LayerEngineException e) {
             failed = true;
-            refusals.say(layer, e.getMessage());
+            refusals.say(layer, String.valueOf(e.getMessage()));
             return false;
         }
     }
