@@ -25,7 +25,7 @@ import org.nd4j.nativeblas.NativeOpsHolder;
 /**
  * Convolution and batch normalisation through the functions of cuDNN that versions 8 and 9 share, in FLOAT and NCHW.
  *
- * <p>Bounded: at most {@value #MOST_STREAMS} streams, each with one handle and one block of scratch memory. Threading: safe.
+ * <p>Bounded: at most {@value #MOST_STREAMS} threads at a time, each with one handle and one block of scratch memory. Threading: safe.
  */
 final class CudnnEngine implements LayerEngine {
     private static final int MOST_STREAMS = 64;
@@ -36,8 +36,8 @@ final class CudnnEngine implements LayerEngine {
     private final String description;
     private volatile boolean closed;
 
-    /** One stream of one device. */
-    private record StreamKey(int device, long stream) {}
+    /** ND4J launches the operations of a thread on a stream of that thread's own, one for each device. */
+    private record StreamKey(long thread, int device) {}
 
     CudnnEngine(CudnnOptions options, AlgorithmStore store, LongConsumer scratchAllocated) {
         this.scratchAllocated = scratchAllocated;
@@ -221,17 +221,29 @@ final class CudnnEngine implements LayerEngine {
         if (closed) {
             throw new LayerEngineException(description + " was closed.");
         }
-        CudaContext context = AtomicAllocator.getInstance().getDeviceContext();
         int device = AtomicAllocator.getInstance().getDeviceId();
-        StreamKey key = new StreamKey(device, context.getOldStream().address());
+        StreamKey key = new StreamKey(Thread.currentThread().getId(), device);
         CudnnStream known = streams.get(key);
-        if (known != null) {
-            return known;
-        }
+        return known != null ? known : open(key);
+    }
+
+    private CudnnStream open(StreamKey key) {
+        closeThoseOfDeadThreads();
         if (streams.size() >= MOST_STREAMS) {
             throw new LayerEngineException(
-                    "cuDNN already serves " + streams.size() + " streams, the most it may. Train with fewer threads.");
+                    "cuDNN already serves " + streams.size() + " threads, the most it may. Train with fewer.");
         }
-        return streams.computeIfAbsent(key, absent -> new CudnnStream(context, device, scratchAllocated));
+        CudaContext context = AtomicAllocator.getInstance().getDeviceContext();
+        CudnnStream stream = new CudnnStream(context, key.device(), scratchAllocated);
+        streams.put(key, stream);
+        return stream;
+    }
+
+    private void closeThoseOfDeadThreads() {
+        streams.forEach((key, stream) -> {
+            if (!stream.isOwnerAlive() && streams.remove(key, stream)) {
+                stream.close();
+            }
+        });
     }
 }

@@ -13,6 +13,7 @@ import static org.bytedeco.cuda.global.cudnn.cudnnDestroyTensorDescriptor;
 import static org.bytedeco.cuda.global.cudnn.cudnnGetErrorString;
 import static org.bytedeco.cuda.global.cudnn.cudnnSetStream;
 
+import java.lang.ref.WeakReference;
 import java.util.function.LongConsumer;
 import org.bytedeco.cuda.cudart.CUstream_st;
 import org.bytedeco.cuda.cudnn.cudnnContext;
@@ -29,7 +30,7 @@ import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.NativeOpsHolder;
 
 /**
- * cuDNN's handle, descriptors and scratch memory for one stream of one device. Everything that is launched goes to the stream
+ * cuDNN's handle, descriptors and scratch memory for the stream of one thread on one device. Everything that is launched goes to the stream
  * on which ND4J launches its own operations, so that no further synchronisation is needed between them.
  *
  * <p>Threading: callers hold the monitor of this object for the whole of a computation.
@@ -47,10 +48,13 @@ final class CudnnStream implements AutoCloseable {
     final Scratch scratch;
 
     private final CudaContext context;
+    private final int device;
+    private final WeakReference<Thread> owner = new WeakReference<>(Thread.currentThread());
 
     CudnnStream(CudaContext context, int device, LongConsumer scratchAllocated) {
         this.context = context;
-        this.scratch = new Scratch(new DeviceSource(device, scratchAllocated));
+        this.device = device;
+        this.scratch = new Scratch(new DeviceSource(scratchAllocated));
         check("cudnnCreate", cudnnCreate(handle));
         check("cudnnSetStream", cudnnSetStream(handle, new CUstream_st(context.getCublasStream())));
         check("cudnnCreateTensorDescriptor", cudnnCreateTensorDescriptor(x));
@@ -75,8 +79,17 @@ final class CudnnStream implements AutoCloseable {
         AtomicAllocator.getInstance().getAllocationPoint(array).tickDeviceWrite();
     }
 
+    /** Whether the thread still runs whose stream this is; ND4J destroys the stream with its thread. */
+    boolean isOwnerAlive() {
+        Thread thread = owner.get();
+        return thread != null && thread.isAlive();
+    }
+
+    /** Returns when the stream has done what was launched; the stream of a dead thread has. */
     void await() {
-        context.syncOldStream();
+        if (isOwnerAlive()) {
+            context.syncOldStream();
+        }
     }
 
     /** @throws LayerEngineException if {@code status} is an error */
@@ -94,6 +107,7 @@ final class CudnnStream implements AutoCloseable {
     public void close() {
         await();
         scratch.close();
+        cudnnSetStream(handle, null);
         cudnnDestroyConvolutionDescriptor(convolution);
         cudnnDestroyFilterDescriptor(w);
         cudnnDestroyTensorDescriptor(perChannel);
@@ -104,11 +118,9 @@ final class CudnnStream implements AutoCloseable {
 
     /** Through ND4J's native calls, where recorders and pools see it. */
     private final class DeviceSource implements Scratch.Source {
-        private final int device;
         private final LongConsumer allocated;
 
-        private DeviceSource(int device, LongConsumer allocated) {
-            this.device = device;
+        private DeviceSource(LongConsumer allocated) {
             this.allocated = allocated;
         }
 
