@@ -6,6 +6,7 @@ import io.memopt.allocator.cudnn.LayerEngineException;
 import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.nd4j.DeviceCheck;
 import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.NativeTemporaries;
@@ -79,6 +80,7 @@ final class Session {
     private final @Nullable EventRing history;
     private final JfrBridge flightRecorder;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
+    private volatile String deviceProblem = "";
     private volatile @Nullable ScopeCheck scopeCheck;
     private @Nullable ProcessWatch processWatch;
     private volatile @Nullable PlannedReuse reuse;
@@ -128,6 +130,7 @@ final class Session {
             session.add(model);
             if (begins) {
                 session.warnOfLimits();
+                session.checkDevice();
             }
             session.handles.add(handle);
             return session;
@@ -163,6 +166,9 @@ final class Session {
     MemorySummary summary() {
         NativeTemporaries probe = MemoryHooks.temporaries();
         List<String> notes = new ArrayList<>(replacedListeners());
+        if (!deviceProblem.isEmpty()) {
+            notes.add(0, deviceProblem);
+        }
         scopeFindings().forEach(finding -> notes.add(finding.count() + " times: " + finding.message()));
         PlannedReuse planned = reuse;
         if (planned != null) {
@@ -292,6 +298,16 @@ final class Session {
     private void warnOfLimits() {
         long offHeap = ledger.reservedBytes(MemorySpace.HOST) + ledger.reservedBytes(MemorySpace.PINNED);
         MemoryLimits.current().warnings(offHeap).forEach(log::warn);
+    }
+
+    /** On CPU there is nothing to doubt. */
+    private void checkDevice() {
+        if (Nd4jFacts.isCuda()) {
+            DeviceCheck.problem().ifPresent(problem -> {
+                log.error(problem);
+                deviceProblem = problem;
+            });
+        }
     }
 
     private void add(Model model) {

@@ -23,11 +23,14 @@ import org.nd4j.linalg.factory.Nd4j;
  * quartile of its steps, which other load on the machine disturbs least; compared is each block with the plain one of
  * the same round. Last, the recorder's share of the samples of a profiler.
  *
- * <p>A program too, for machines on which the tests do not run. Arguments: rounds, then {@code FAMILY,batch} pairs.
+ * <p>A program too, for machines on which the tests do not run. Arguments: rounds, then {@code FAMILY,batch} pairs; or
+ * {@code alone VARIANT FAMILY,batch} for one line of one variant.
  */
 public final class StepCost {
     private static final int WARM = 20;
     private static final int TIMED = 40;
+    private static final int BLOCKS = 15;
+    private static final String ALONE = "alone";
     /** Steps sampled for each round. */
     private static final int SAMPLED = 60;
 
@@ -53,11 +56,33 @@ public final class StepCost {
     }
 
     public static void main(String[] arguments) {
+        if (arguments[0].equals(ALONE)) {
+            alone(Variant.valueOf(arguments[1]), arguments[2].split(",", -1));
+            return;
+        }
         StepCost cost = new StepCost(Integer.parseInt(arguments[0]));
         for (int i = 1; i < arguments.length; i++) {
             String[] parts = arguments[i].split(",", -1);
             cost.measure(Networks.valueOf(parts[0]), Integer.parseInt(parts[1]));
         }
+    }
+
+    /** One variant in a JVM of its own: the call sites of others do not meet its classes. */
+    private static void alone(Variant variant, String[] network) {
+        Networks family = Networks.valueOf(network[0]);
+        int batch = Integer.parseInt(network[1]);
+        Model model = family.create(WorkspaceMode.ENABLED);
+        DataSet data = family.data(batch, 1);
+        Step[] steps = new Step[BLOCKS];
+        for (int i = -2; i < BLOCKS; i++) {
+            Step step = block(model, data, variant);
+            if (i >= 0) {
+                steps[i] = step;
+            }
+        }
+        print(
+                "%s batch %d alone %s: %.4f ms a step, %.4f ms CPU",
+                family, batch, variant, median(wall(steps)), median(cpu(steps)));
     }
 
     /** Prints the table of one network; returns the plain step's time on the clock, in ms. */
@@ -122,17 +147,19 @@ public final class StepCost {
     }
 
     private static MemOpt begin(Model model, Variant variant, Path trace) {
-        switch (variant) {
-            case HOOKS -> MemoryHooks.install();
-            case ATTACHED -> {
-                return MemOpt.attach(model);
+        MemOptConfig.Builder config = MemOptConfig.builder();
+        return switch (variant) {
+            case PLAIN, PLAIN_AGAIN -> null;
+            case HOOKS -> {
+                MemoryHooks.install();
+                yield null;
             }
-            case ATTACHED_TRACE -> {
-                return MemOpt.attach(model, MemOptConfig.builder().trace(trace).build());
-            }
-            default -> {}
-        }
-        return null;
+            case ATTACHED -> MemOpt.attach(model);
+            case ATTACHED_TRACE -> MemOpt.attach(model, config.trace(trace).build());
+            case USES_TRACE ->
+                MemOpt.attach(model, config.trace(trace).recordUses(true).build());
+            case SCOPE_CHECK -> MemOpt.attach(model, config.scopeCheck(true).build());
+        };
     }
 
     /** Lower quartiles once workspaces have settled. */

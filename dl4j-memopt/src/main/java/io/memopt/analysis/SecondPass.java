@@ -84,7 +84,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         this.focus = first.focus();
         this.progress = options.progress();
         live = new LiveSet(reader.header().startNanos(), this);
-        transfers = new TransferBook(live, first.firstNanos, first.lastNanos);
+        transfers = new TransferBook(first.firstNanos, first.lastNanos);
         owners = first.owners;
         byOwner = new Groups<>(owners, owner -> owner);
         byLayer = new Groups<>(owners, owner -> new LayerKey(owner.network(), owner.layer(), owner.phase()));
@@ -155,7 +155,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
                 }
             }
             case ITERATION -> iterationEnded(thread, owner, bytes, extra);
-            case TRANSFER -> transferred(code, thread, address, bytes, extra);
+            case TRANSFER -> transferred(code, thread, bytes, extra);
             case GARBAGE_COLLECTION -> collected(bytes, extra != 0);
             case ALLOCATION_FAILURE -> failures++;
             case PROCESS -> process.sampled(timeNanos, bytes, extra);
@@ -211,7 +211,6 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         if (liveness != null) {
             liveness.began(slot);
         }
-        transfers.began(slot);
         for (Scenario scenario : scenarios) {
             scenario.began(slot);
         }
@@ -231,7 +230,6 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
             byCategory.remove(owner, space, rounded);
             byWorkspace.remove(owner, space, rounded);
         }
-        transfers.ended(slot);
         for (Scenario scenario : scenarios) {
             scenario.ended(slot);
         }
@@ -511,8 +509,8 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
         }
     }
 
-    private void transferred(int code, long thread, long address, long bytes, long nanos) {
-        transfers.copied(EventCode.direction(code), time, thread, address, bytes, nanos);
+    private void transferred(int code, long thread, long bytes, long nanos) {
+        transfers.copied(code, time, thread, bytes, nanos);
         threads.entry(thread, time).transferredBytes += bytes;
     }
 

@@ -12,8 +12,8 @@ import java.util.OptionalLong;
  * @param nanos what callers waited, summed over threads; an asynchronous copy may have gone on
  * @param overlappedBytes those copied by a thread that was in no phase of a network while another thread was in one: at least
  *     these bytes did not hold up computing. What went on beside a copy of the computing thread is not in a trace
- * @param pinnedBytes those that went into page-locked host memory; absent for copies to the device, because a trace knows where
- *     a copy went and not where it came from
+ * @param pinnedBytes those whose end in host memory is page-locked, so that the driver needed no staging buffer; absent for
+ *     copies inside the device, and when the trace does not tell it of every copy
  */
 public record TransferRow(
         TransferDirection direction,

@@ -326,8 +326,7 @@ final class AnalysisText {
     }
 
     private void transfers() {
-        Table table =
-                new Table("copies", "bytes", "waited", "bandwidth", "overlapped", "into page-locked", "direction");
+        Table table = new Table("copies", "bytes", "waited", "bandwidth", "overlapped", "page-locked", "direction");
         analysis.transfers()
                 .forEach((TransferRow row) -> table.row(
                         String.format(Locale.ROOT, "%,d", row.copies()),
@@ -342,7 +341,7 @@ final class AnalysisText {
                                 ? ByteSize.scaled(row.pinnedBytes().getAsLong())
                                 : "unknown",
                         Names.of(row.direction())));
-        show(table, "Transfers (overlapped: while another thread computed)");
+        show(table, "Transfers (overlapped: while another thread computed; page-locked: the end in host memory is)");
         GcRow collections = analysis.collections();
         if (collections.collections() > 0) {
             line(

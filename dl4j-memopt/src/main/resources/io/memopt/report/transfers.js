@@ -40,7 +40,7 @@ class Transfers {
         { name: 'waited', number: true, value: (row) => row.nanos, cell: (row) => formatDuration(row.nanos), title: 'time that callers waited, summed over threads' },
         { name: 'bandwidth', number: true, value: (row) => row.bytes / (row.nanos || 1), cell: (row) => (row.nanos ? `${formatBytes(Math.round((row.bytes * 1e9) / row.nanos))}/s` : unknown()) },
         { name: 'overlapped', number: true, value: (row) => row.overlapped / row.bytes, cell: (row) => formatShare(row.overlapped, row.bytes), title: 'copied while another thread computed' },
-        { name: 'into page-locked', number: true, value: (row) => row.pinned, cell: (row) => (row.pinned < 0 ? unknown() : formatShare(row.pinned, row.bytes)), title: 'the rest went into pageable memory' },
+        { name: 'page-locked', number: true, value: (row) => row.pinned, cell: (row) => (row.pinned < 0 ? unknown() : formatShare(row.pinned, row.bytes)), title: 'copies whose end in host memory is page-locked; the rest is staged by the driver' },
       ],
       rows,
       { sort: 1 },

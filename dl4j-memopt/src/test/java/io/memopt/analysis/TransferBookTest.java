@@ -4,7 +4,6 @@ package io.memopt.analysis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventKind;
@@ -25,7 +24,6 @@ import org.junit.jupiter.api.io.TempDir;
 class TransferBookTest {
     private static final int TRAINING = 1;
     private static final int PREFETCH = 2;
-    private static final long PINNED = 0x1000;
 
     @TempDir
     Path folder;
@@ -37,23 +35,27 @@ class TransferBookTest {
         int forward = owners.idOf(new Owner("net", "", Phase.FORWARD, Category.OTHER, ""));
         try (TraceWriter writer = new TraceWriter(trace, owners, new WorkspaceTable(), TraceOptions.DEFAULTS)) {
             long t = writer.header().startNanos();
-            int pinned = EventCode.of(EventKind.ALLOCATE, AllocationKind.DETACHED, MemorySpace.PINNED);
-            writer.accept(pinned, t, TRAINING, 0, 0, PINNED, 4096, 4096);
-            copy(writer, TransferDirection.HOST_TO_DEVICE, t + 10, PREFETCH, 0x9000, 100, 50);
+            copy(writer, up(MemorySpace.HOST), t + 10, PREFETCH, 100, 50);
             writer.accept(EventCode.of(EventKind.CONTEXT), t + 20, TRAINING, forward, 0, 0, 0, 0);
-            copy(writer, TransferDirection.HOST_TO_DEVICE, t + 30, PREFETCH, 0x9000, 300, 150);
-            copy(writer, TransferDirection.HOST_TO_DEVICE, t + 40, TRAINING, 0x9000, 600, 200);
+            copy(writer, up(MemorySpace.PINNED), t + 30, PREFETCH, 300, 150);
+            copy(writer, up(MemorySpace.PINNED), t + 40, TRAINING, 600, 200);
             writer.accept(EventCode.of(EventKind.CONTEXT), t + 50, TRAINING, 0, 0, 0, 0, 0);
-            copy(writer, TransferDirection.DEVICE_TO_HOST, t + 60, PREFETCH, PINNED + 4000, 64, 10);
-            copy(writer, TransferDirection.DEVICE_TO_HOST, t + 100_000, PREFETCH, PINNED + 4096, 16, 10);
+            copy(
+                    writer,
+                    EventCode.transfer(TransferDirection.DEVICE_TO_HOST, MemorySpace.PINNED),
+                    t + 60,
+                    PREFETCH,
+                    64,
+                    10);
+            copy(writer, EventCode.transfer(TransferDirection.DEVICE_TO_HOST), t + 100_000, PREFETCH, 16, 10);
         }
 
         TraceAnalysis analysis = TraceAnalyzer.analyze(trace);
 
         assertThat(analysis.transfers())
                 .containsExactly(
-                        new TransferRow(TransferDirection.HOST_TO_DEVICE, 3, 1000, 400, 300, OptionalLong.empty()),
-                        new TransferRow(TransferDirection.DEVICE_TO_HOST, 2, 80, 20, 0, OptionalLong.of(64)));
+                        new TransferRow(TransferDirection.HOST_TO_DEVICE, 3, 1000, 400, 300, OptionalLong.of(900)),
+                        new TransferRow(TransferDirection.DEVICE_TO_HOST, 2, 80, 20, 0, OptionalLong.empty()));
         assertThat(analysis.transfers().get(0).overlappedShare()).isEqualTo(0.3);
         assertThat(analysis.transfers().get(0).bytesPerSecond()).hasValue(2.5e9);
         assertThat(analysis.transferBins().stream()
@@ -66,8 +68,11 @@ class TransferBookTest {
                 .isLessThanOrEqualTo(analysis.facts().startNanos() + 100_000);
     }
 
-    private static void copy(
-            TraceWriter writer, TransferDirection direction, long time, int thread, long to, long bytes, long nanos) {
-        writer.accept(EventCode.transfer(direction), time, thread, 0, 0, to, bytes, nanos);
+    private static int up(MemorySpace source) {
+        return EventCode.transfer(TransferDirection.HOST_TO_DEVICE, source);
+    }
+
+    private static void copy(TraceWriter writer, int code, long time, int thread, long bytes, long nanos) {
+        writer.accept(code, time, thread, 0, 0, 0x9000, bytes, nanos);
     }
 }

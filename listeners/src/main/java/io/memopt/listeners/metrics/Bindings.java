@@ -12,6 +12,8 @@ import java.util.function.Function;
 /** What a binder keeps for each registry. Threading: safe; {@code T.close()} is called outside the lock. */
 final class Bindings<T extends AutoCloseable> {
     private final Map<MeterRegistry, T> byRegistry = new HashMap<>();
+    /** The values of the map: asked for with every phase of a training step. */
+    private volatile List<T> all = List.of();
 
     /** Makes an entry unless there is one; the new entry, if any. */
     synchronized Optional<T> add(MeterRegistry registry, Function<MeterRegistry, T> factory) {
@@ -20,6 +22,7 @@ final class Bindings<T extends AutoCloseable> {
         }
         T made = factory.apply(registry);
         byRegistry.put(registry, made);
+        all = List.copyOf(byRegistry.values());
         return Optional.of(made);
     }
 
@@ -28,16 +31,19 @@ final class Bindings<T extends AutoCloseable> {
     }
 
     synchronized Optional<T> remove(MeterRegistry registry) {
-        return Optional.ofNullable(byRegistry.remove(registry));
+        Optional<T> removed = Optional.ofNullable(byRegistry.remove(registry));
+        all = List.copyOf(byRegistry.values());
+        return removed;
     }
 
-    synchronized List<T> all() {
-        return List.copyOf(byRegistry.values());
+    List<T> all() {
+        return all;
     }
 
     synchronized List<T> removeAll() {
-        List<T> all = all();
+        List<T> removed = all;
         byRegistry.clear();
-        return all;
+        all = List.of();
+        return removed;
     }
 }

@@ -8,6 +8,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
@@ -35,6 +36,8 @@ public final class TrainingTimers extends PassBinder implements TrainingFigures,
 
     /** Label of what belongs to no network. */
     static final String NONE = "none";
+
+    private static final Phase[] PHASES = Phase.values();
 
     /** Removed names that are remembered; older ones are forgotten. */
     private static final int MAX_REMOVED = 1024;
@@ -72,7 +75,22 @@ public final class TrainingTimers extends PassBinder implements TrainingFigures,
         long iteration = -1;
         long epoch = -1;
         NetworkFigures.Durations iterations = NetworkFigures.Durations.NONE;
-        final Map<Phase, NetworkFigures.Durations> phases = new EnumMap<>(Phase.class);
+        /** By ordinal. */
+        final NetworkFigures.Durations[] phases = new NetworkFigures.Durations[PHASES.length];
+
+        State() {
+            Arrays.fill(phases, NetworkFigures.Durations.NONE);
+        }
+
+        Map<Phase, NetworkFigures.Durations> byPhase() {
+            Map<Phase, NetworkFigures.Durations> known = new EnumMap<>(Phase.class);
+            for (Phase phase : PHASES) {
+                if (phases[phase.ordinal()].count() > 0) {
+                    known.put(phase, phases[phase.ordinal()]);
+                }
+            }
+            return known;
+        }
     }
 
     // ---- what the training listener reports
@@ -99,7 +117,9 @@ public final class TrainingTimers extends PassBinder implements TrainingFigures,
                 state.epoch = epoch;
                 state.iterations = state.iterations.plus(duration);
             });
-            timers.all().forEach(t -> t.iteration(label, duration));
+            for (Timers each : timers.all()) {
+                each.iteration(label, duration);
+            }
         }
     }
 
@@ -112,11 +132,11 @@ public final class TrainingTimers extends PassBinder implements TrainingFigures,
     public void phaseEnded(String network, Phase phase, long nanos) {
         long duration = Math.max(0, nanos);
         synchronized (reports) {
-            String label = booked(
-                    network,
-                    state -> state.phases.merge(
-                            phase, NetworkFigures.Durations.NONE.plus(duration), (a, b) -> a.plus(duration)));
-            timers.all().forEach(t -> t.phase(label, phase, duration));
+            int index = phase.ordinal();
+            String label = booked(network, state -> state.phases[index] = state.phases[index].plus(duration));
+            for (Timers each : timers.all()) {
+                each.phase(label, phase, duration);
+            }
         }
     }
 
@@ -135,7 +155,8 @@ public final class TrainingTimers extends PassBinder implements TrainingFigures,
     @Override
     public synchronized List<NetworkFigures> networks() {
         List<NetworkFigures> all = new ArrayList<>();
-        networks.forEach((name, s) -> all.add(new NetworkFigures(name, s.iteration, s.epoch, s.iterations, s.phases)));
+        networks.forEach(
+                (name, s) -> all.add(new NetworkFigures(name, s.iteration, s.epoch, s.iterations, s.byPhase())));
         return Collections.unmodifiableList(all);
     }
 
@@ -204,8 +225,13 @@ public final class TrainingTimers extends PassBinder implements TrainingFigures,
     }
 
     private State stateOf(String network) {
-        removed.remove(network);
-        return networks.computeIfAbsent(network, n -> new State());
+        State known = networks.get(network);
+        if (known == null) {
+            removed.remove(network);
+            known = new State();
+            networks.put(network, known);
+        }
+        return known;
     }
 
     private static Duration[] buckets() {

@@ -185,7 +185,7 @@ class JfrBridgeTest {
         ledger.contextChanged(ledger.owners().idOf(new Owner("net", "conv1", Phase.FORWARD, Category.OTHER, "")));
         ledger.allocated(HOST, 1, 0x1000, 100, 128);
         ledger.freed(1);
-        ledger.transferred(TransferDirection.HOST_TO_DEVICE, 0, 4096, 777);
+        ledger.transferred(TransferDirection.HOST_TO_DEVICE, 0, 0, 4096, 777);
         WorkspaceAccount account = ledger.openAccount("WS", Thread.currentThread(), false);
         ledger.scopeEntered(account, HOST);
         ledger.arrayAllocated(account, HOST, 0x2000, 60, 64);

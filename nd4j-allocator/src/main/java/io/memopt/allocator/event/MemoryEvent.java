@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.event;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * One thing that happened to memory. Times are {@link System#nanoTime()} values, comparable within one JVM only; sizes
  * are bytes. The readable form of what {@link EventSink} receives: made when reading, never on the hot path.
@@ -73,6 +75,7 @@ public sealed interface MemoryEvent {
             long thread,
             int owner,
             TransferDirection direction,
+            @Nullable MemorySpace hostEnd,
             long address,
             long bytes,
             long durationNanos)
@@ -257,7 +260,16 @@ public sealed interface MemoryEvent {
                         address,
                         bytes,
                         extra);
-            case TRANSFER -> new Transfer(timeNanos, thread, owner, EventCode.direction(code), address, bytes, extra);
+            case TRANSFER ->
+                new Transfer(
+                        timeNanos,
+                        thread,
+                        owner,
+                        EventCode.direction(code),
+                        EventCode.hostEnd(code),
+                        address,
+                        bytes,
+                        extra);
             case SCOPE_ENTER -> new ScopeEnter(timeNanos, thread, owner, workspace, extra, bytes);
             case SCOPE_RELEASE -> new ScopeRelease(timeNanos, thread, owner, workspace, bytes, extra);
             case CONTEXT -> new Context(timeNanos, thread, owner);

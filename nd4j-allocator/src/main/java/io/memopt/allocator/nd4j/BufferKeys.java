@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
-import java.lang.reflect.Method;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.util.Optional;
 import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
@@ -11,12 +13,16 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Finds the ledger's key of an array: the address of the native buffer object behind it. */
 public final class BufferKeys {
-    private static final ClassValue<Optional<Method>> OPAQUE = new ClassValue<>() {
+    private static final MethodType GETTER = MethodType.methodType(Object.class, Object.class);
+
+    private static final ClassValue<Optional<MethodHandle>> OPAQUE = new ClassValue<>() {
         @Override
-        protected Optional<Method> computeValue(Class<?> type) {
+        protected Optional<MethodHandle> computeValue(Class<?> type) {
             try {
-                return Optional.of(type.getMethod("getOpaqueDataBuffer"));
-            } catch (NoSuchMethodException e) {
+                return Optional.of(MethodHandles.publicLookup()
+                        .unreflect(type.getMethod("getOpaqueDataBuffer"))
+                        .asType(GETTER));
+            } catch (ReflectiveOperationException e) {
                 return Optional.empty();
             }
         }
@@ -32,11 +38,13 @@ public final class BufferKeys {
         DataBuffer buffer = array.data();
         DataBuffer root = buffer.originalDataBuffer() == null ? buffer : buffer.originalDataBuffer();
         try {
-            Optional<Method> getter = OPAQUE.get(root.getClass());
-            Object opaque = getter.isPresent() ? getter.get().invoke(root) : null;
+            Optional<MethodHandle> getter = OPAQUE.get(root.getClass());
+            Object opaque = getter.isPresent() ? (Object) getter.get().invokeExact((Object) root) : null;
             return opaque instanceof Pointer pointer ? pointer.address() : 0;
-        } catch (ReflectiveOperationException | IllegalStateException e) {
-            return 0;
+        } catch (Error e) {
+            throw e;
+        } catch (Throwable e) {
+            return 0; // closed
         }
     }
 }

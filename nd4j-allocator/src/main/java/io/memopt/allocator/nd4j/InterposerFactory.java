@@ -5,9 +5,11 @@ package io.memopt.allocator.nd4j;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.use.UseBook;
 import java.lang.invoke.MethodHandles;
-import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.dynamic.DynamicType;
 import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
@@ -19,15 +21,24 @@ import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.OpaqueDataBuffer;
 
 /**
- * Completes {@link NativeOpsInterposer} and {@link UseRecordingOps}: generates a subclass that forwards every method they
- * leave abstract, whatever the ND4J at hand declares. A forward is one field read and one interface call; a reflection proxy
- * in its place costs 12 to 29 % of a GPU training step.
+ * Makes the object that takes the place of ND4J's native calls. Two classes are generated for it, whatever the ND4J at hand
+ * declares:
+ *
+ * <ul>
+ *   <li>the interposer: {@link NativeOpsInterposer} or {@link UseRecordingOps}, completed by plain forwards for every method
+ *       that they leave abstract;
+ *   <li>before it an {@link OpsFront}, which is a subclass of ND4J's own class: what the interposer books goes to the
+ *       interposer, every other native call is inherited and costs what it did. A training step makes thousands of those.
+ * </ul>
+ *
+ * <p>Where ND4J's class cannot be extended the interposer stands alone, and each call costs a field read and an interface
+ * call more. (A reflection proxy costs 12 to 29 % of a GPU training step.)
  *
  * <p>Threading: safe.
  */
 final class InterposerFactory {
-    private static @Nullable Constructor<? extends NativeOpsInterposer> plain;
-    private static @Nullable Constructor<? extends UseRecordingOps> recording;
+    private static final GeneratedOnce<NativeOpsInterposer> PLAIN = new GeneratedOnce<>();
+    private static final GeneratedOnce<UseRecordingOps> RECORDING = new GeneratedOnce<>();
 
     private InterposerFactory() {}
 
@@ -38,35 +49,49 @@ final class InterposerFactory {
      */
     static NativeOps interpose(NativeOps target, MemoryLedger ledger, boolean cuda)
             throws ReflectiveOperationException {
-        return plain().newInstance(target, ledger, cuda);
+        NativeOpsInterposer interposer = PLAIN.get(
+                        () -> load(forwarding(NativeOpsInterposer.class), NativeOpsInterposer.class),
+                        NativeOps.class,
+                        MemoryLedger.class,
+                        boolean.class)
+                .newInstance(target, ledger, cuda);
+        return OpsFront.before(interposer, target, booked(method -> isWritten(method, NativeOpsInterposer.class)));
     }
 
     /** As {@link #interpose(NativeOps, MemoryLedger, boolean)}; the uses of arrays go to {@code book}. */
     static NativeOps interpose(NativeOps target, MemoryLedger ledger, boolean cuda, UseBook book)
             throws ReflectiveOperationException {
-        return recording().newInstance(target, ledger, cuda, book);
+        UseRecordingOps interposer = RECORDING
+                .get(
+                        () -> load(telling(forwarding(UseRecordingOps.class)), UseRecordingOps.class),
+                        NativeOps.class,
+                        MemoryLedger.class,
+                        boolean.class,
+                        UseBook.class)
+                .newInstance(target, ledger, cuda, book);
+        return OpsFront.before(
+                interposer, target, booked(method -> isWritten(method, UseRecordingOps.class) || tells(method)));
     }
 
-    private static synchronized Constructor<? extends NativeOpsInterposer> plain() throws NoSuchMethodException {
-        Constructor<? extends NativeOpsInterposer> known = plain;
-        if (known == null) {
-            known = load(forwarding(NativeOpsInterposer.class), NativeOpsInterposer.class)
-                    .getDeclaredConstructor(NativeOps.class, MemoryLedger.class, boolean.class);
-            known.setAccessible(true);
-            plain = known;
+    /** The methods of ND4J's interface, old defaults included, that pass {@code test}. */
+    private static List<Method> booked(Predicate<Method> test) {
+        List<Method> booked = new ArrayList<>();
+        for (Method method : NativeOps.class.getMethods()) {
+            if (!Modifier.isStatic(method.getModifiers()) && test.test(method)) {
+                booked.add(method);
+            }
         }
-        return known;
+        return booked;
     }
 
-    private static synchronized Constructor<? extends UseRecordingOps> recording() throws NoSuchMethodException {
-        Constructor<? extends UseRecordingOps> known = recording;
-        if (known == null) {
-            known = load(telling(forwarding(UseRecordingOps.class)), UseRecordingOps.class)
-                    .getDeclaredConstructor(NativeOps.class, MemoryLedger.class, boolean.class, UseBook.class);
-            known.setAccessible(true);
-            recording = known;
+    /** True when {@code interposer} has code for it. */
+    private static boolean isWritten(Method method, Class<?> interposer) {
+        try {
+            Method found = interposer.getMethod(method.getName(), method.getParameterTypes());
+            return !found.getDeclaringClass().isInterface();
+        } catch (NoSuchMethodException e) {
+            return false;
         }
-        return known;
     }
 
     private static <T extends NativeOpsInterposer> DynamicType.Builder<T> forwarding(Class<T> base) {
@@ -82,19 +107,21 @@ final class InterposerFactory {
         Method used = UseRecordingOps.class.getDeclaredMethod("used", OpaqueDataBuffer.class);
         DynamicType.Builder<T> result = builder;
         for (Method method : UseRecordingOps.class.getMethods()) {
-            if (Modifier.isAbstract(method.getModifiers()) && !method.getName().startsWith("db")) {
-                Implementation telling = telling(method, used);
-                result = telling == null
-                        ? result
-                        : result.method(ElementMatchers.is(method)).intercept(telling);
+            if (Modifier.isAbstract(method.getModifiers()) && tells(method)) {
+                result = result.method(ElementMatchers.is(method)).intercept(telling(method, used));
             }
         }
         return result;
     }
 
-    /** {@code used(buffer)} for each buffer among the arguments, then the forward; null when there is none. */
-    private static @Nullable Implementation telling(Method method, Method used) {
-        Implementation.Composable calls = null;
+    private static boolean tells(Method method) {
+        return !method.getName().startsWith("db")
+                && List.of(method.getParameterTypes()).contains(OpaqueDataBuffer.class);
+    }
+
+    /** {@code used(buffer)} for each buffer among the arguments, then the forward. */
+    private static Implementation telling(Method method, Method used) {
+        Implementation.@Nullable Composable calls = null;
         Class<?>[] types = method.getParameterTypes();
         for (int i = 0; i < types.length; i++) {
             if (types[i] == OpaqueDataBuffer.class) {
@@ -102,7 +129,7 @@ final class InterposerFactory {
                 calls = calls == null ? call : calls.andThen((Implementation.Composable) call);
             }
         }
-        return calls == null ? null : calls.andThen(forward());
+        return calls == null ? forward() : calls.andThen(forward());
     }
 
     private static MethodCall forward() {

@@ -115,7 +115,7 @@ public abstract class NativeOpsInterposer implements NativeOps {
     public int memcpySync(Pointer to, Pointer from, long bytes, int kind, Pointer reserved) {
         long start = System.nanoTime();
         int result = target.memcpySync(to, from, bytes, kind, reserved);
-        transferred(kind, to, bytes, start);
+        transferred(kind, to, from, bytes, start);
         return result;
     }
 
@@ -123,7 +123,7 @@ public abstract class NativeOpsInterposer implements NativeOps {
     public int memcpyAsync(Pointer to, Pointer from, long bytes, int kind, Pointer reserved) {
         long start = System.nanoTime();
         int result = target.memcpyAsync(to, from, bytes, kind, reserved);
-        transferred(kind, to, bytes, start);
+        transferred(kind, to, from, bytes, start);
         return result;
     }
 
@@ -200,13 +200,17 @@ public abstract class NativeOpsInterposer implements NativeOps {
         });
     }
 
-    private void transferred(int kind, Pointer to, long bytes, long start) {
+    private void transferred(int kind, @Nullable Pointer to, @Nullable Pointer from, long bytes, long start) {
         TransferDirection[] directions = TransferDirection.values();
         if (kind >= 0 && kind < directions.length) {
             long nanos = System.nanoTime() - start;
-            long address = to == null ? 0 : to.address();
-            HookFailures.contain(() -> ledger.transferred(directions[kind], address, bytes, nanos));
+            HookFailures.contain(
+                    () -> ledger.transferred(directions[kind], addressOf(to), addressOf(from), bytes, nanos));
         }
+    }
+
+    private static long addressOf(@Nullable Pointer pointer) {
+        return pointer == null ? 0 : pointer.address();
     }
 
     /** Bytes of one element; types without a fixed width are counted in bytes by ND4J. */

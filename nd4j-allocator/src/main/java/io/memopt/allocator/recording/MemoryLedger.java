@@ -17,8 +17,10 @@ import io.memopt.allocator.event.WorkspaceTable;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -48,6 +50,10 @@ public final class MemoryLedger {
     private static final Logger log = LoggerFactory.getLogger(MemoryLedger.class);
     private static final int SPACES = MemorySpace.values().length;
     private static final Category[] CATEGORIES = Category.values();
+    /** Live as long as their network, whoever views them; each step makes a hundred views of them. */
+    private static final Set<Category> NETWORK_LONG =
+            EnumSet.of(Category.PARAMETERS, Category.GRADIENTS, Category.UPDATER_STATE);
+
     /** Names of workspaces with flows of their own; a program that makes up names shares the rest. */
     private static final int MAX_WORKSPACE_NAMES = 4096;
     /** Entry, boxed key, {@link LiveAllocation}; estimated from object layouts with compressed references. */
@@ -71,6 +77,7 @@ public final class MemoryLedger {
 
     private final ConcurrentHashMap<Long, LiveAllocation> views = new ConcurrentHashMap<>();
     private final ConcurrentHashMap<Integer, WorkspaceAccount> accounts = new ConcurrentHashMap<>();
+    private final PinnedRanges pinned = new PinnedRanges();
     private final AtomicReferenceArray<@Nullable OwnerAccount> byOwner;
 
     private final PeakTotal[] inUse = totals(SPACES);
@@ -277,7 +284,8 @@ public final class MemoryLedger {
                 bytes);
     }
 
-    /** A view of the allocation behind {@code parentKey} was made. Costs nothing for parents that are small or unknown. */
+    /** A view of the allocation behind {@code parentKey} was made. Costs next to nothing for parents that are small, unknown or
+     * a network's flat arrays, whose views are not counted. */
     public void viewCreated(long parentKey, long viewKey) {
         LiveAllocation parent = large.get(parentKey);
         if (parent == null) {
@@ -404,12 +412,16 @@ public final class MemoryLedger {
         emit(code, now, ThreadContext.current(), owner, idOf(account), address, Math.max(0, now - lastUseNanos), span);
     }
 
-    /** Bytes were copied; {@code durationNanos} is what the caller waited. */
-    public void transferred(TransferDirection direction, long address, long bytes, long durationNanos) {
+    /** Bytes were copied; {@code durationNanos} is what the caller waited. Addresses may be 0 when not known. */
+    public void transferred(TransferDirection direction, long to, long from, long bytes, long durationNanos) {
+        int code = switch (direction) {
+            case DEVICE_TO_DEVICE -> EventCode.transfer(direction);
+            case HOST_TO_DEVICE -> EventCode.transfer(direction, pinned.spaceOf(from));
+            case DEVICE_TO_HOST, HOST_TO_HOST -> EventCode.transfer(direction, pinned.spaceOf(to));
+        };
         flows.transferred(direction, bytes, durationNanos);
         ThreadContext context = ThreadContext.current();
-        int code = EventCode.transfer(direction);
-        emit(code, System.nanoTime(), context, context.owner(owners), 0, address, bytes, durationNanos);
+        emit(code, System.nanoTime(), context, context.owner(owners), 0, to, bytes, durationNanos);
     }
 
     /** The operating system or driver refused. */
@@ -476,6 +488,9 @@ public final class MemoryLedger {
             }
             int after = owners.idOf(new Owner(network, "", old.phase(), category, old.workspace()));
             if (allocation.move(before, after)) {
+                if (NETWORK_LONG.contains(category)) {
+                    large.remove(key);
+                }
                 moved(allocation, before, after);
                 return true;
             }
@@ -626,6 +641,9 @@ public final class MemoryLedger {
         long bytes = a.roundedBytes();
         WorkspaceAccount account = a.account();
         flows.allocated(a.kind(), a.space(), bytes);
+        if (a.space() == MemorySpace.PINNED) {
+            pinned.add(a.address(), bytes);
+        }
         if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
             account.blockAllocated(a.space(), bytes);
         } else {
@@ -648,6 +666,9 @@ public final class MemoryLedger {
         int owner = a.end();
         reservedPeak.settle();
         flows.freed(a.kind(), a.space(), bytes);
+        if (a.space() == MemorySpace.PINNED) {
+            pinned.remove(a.address());
+        }
         reserved[space].subtract(bytes);
         if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
             account.blockFreed(a.space(), bytes);

@@ -4,6 +4,7 @@ package io.memopt.allocator.recording;
 
 import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventKind;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
@@ -56,8 +57,15 @@ final class TraceDefinitions {
         int kind = own(kinds, fileKind);
         boolean transfer = kind == EventKind.TRANSFER.ordinal();
         int second = own(transfer ? directions : allocations, shape & NIBBLE);
-        int space = own(spaces, shape >> 4 & NIBBLE);
+        int third = shape >> 4 & NIBBLE;
+        int space = transfer ? hostEnd(third) : own(spaces, third);
         return kind < 0 || second < 0 || space < 0 ? UNKNOWN : kind | second << 8 | space << 12;
+    }
+
+    /** Of a transfer: 0 when not told, else 1 + the space of its host end; see {@link EventCode}. */
+    private int hostEnd(int fileEnd) {
+        int space = fileEnd == 0 ? 0 : own(spaces, fileEnd - 1);
+        return fileEnd == 0 || space < 0 ? space : space + 1;
     }
 
     boolean isExtraRelative(int fileKind) {

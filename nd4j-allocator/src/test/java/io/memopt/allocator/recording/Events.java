@@ -61,7 +61,10 @@ final class Events {
             }
             case TRANSFER -> {
                 MemoryEvent.Transfer e = (MemoryEvent.Transfer) event;
-                int code = EventCode.transfer(e.direction());
+                MemorySpace hostEnd = e.hostEnd();
+                int code = hostEnd == null
+                        ? EventCode.transfer(e.direction())
+                        : EventCode.transfer(e.direction(), hostEnd);
                 sink.accept(code, time, thread, owner, 0, e.address(), e.bytes(), e.durationNanos());
             }
             case SCOPE_ENTER -> {
@@ -111,7 +114,9 @@ final class Events {
     private static void draw(Random random, EventSink sink) {
         EventKind kind = EventKind.values()[random.nextInt(EventKind.values().length)];
         int code = kind == EventKind.TRANSFER
-                ? EventCode.transfer(TransferDirection.values()[random.nextInt(4)])
+                ? EventCode.transfer(
+                        TransferDirection.values()[random.nextInt(4)],
+                        MemorySpace.values()[random.nextInt(MemorySpace.values().length)])
                 : EventCode.of(
                         kind, AllocationKind.values()[random.nextInt(5)], MemorySpace.values()[random.nextInt(3)]);
         long extra = kind == EventKind.RECLASSIFY || kind == EventKind.ORIGIN ? random.nextInt(20) : number(random);

@@ -98,7 +98,7 @@ final class LedgerDriver {
     }
 
     private void other() {
-        ledger.transferred(TransferDirection.DEVICE_TO_HOST, address(), 8, 9);
+        ledger.transferred(TransferDirection.DEVICE_TO_HOST, address(), address(), 8, 9);
         ledger.allocationFailed(anySpace(), 1L << 40);
         ledger.garbageCollected(random.nextBoolean(), 77);
         ledger.iterationEnded(0, random.nextInt(9), 0);

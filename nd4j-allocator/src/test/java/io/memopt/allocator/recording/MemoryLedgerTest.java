@@ -340,8 +340,24 @@ class MemoryLedgerTest {
     }
 
     @Test
+    void transferred_tellsWhetherTheHostEndIsPageLocked() {
+        ledger.allocated(MemorySpace.PINNED, 7, 0x1000, 4096, 4096);
+        ledger.transferred(TransferDirection.HOST_TO_DEVICE, 0x9000, 0x1fff, 1, 7);
+        ledger.transferred(TransferDirection.HOST_TO_DEVICE, 0x1000, 0x2000, 1, 7);
+        ledger.transferred(TransferDirection.DEVICE_TO_HOST, 0x1000, 0x9000, 1, 7);
+        ledger.transferred(TransferDirection.DEVICE_TO_DEVICE, 0x1000, 0x1000, 1, 7);
+        ledger.freed(7);
+        ledger.transferred(TransferDirection.HOST_TO_DEVICE, 0x9000, 0x1fff, 1, 7);
+
+        assertThat(events.all())
+                .filteredOn(MemoryEvent.Transfer.class::isInstance)
+                .extracting(event -> ((MemoryEvent.Transfer) event).hostEnd())
+                .containsExactly(MemorySpace.PINNED, HOST, MemorySpace.PINNED, null, HOST);
+    }
+
+    @Test
     void flows_countTransfersFailuresAndCollections() {
-        ledger.transferred(TransferDirection.HOST_TO_DEVICE, 1, 100, 7);
+        ledger.transferred(TransferDirection.HOST_TO_DEVICE, 1, 2, 100, 7);
         ledger.allocationFailed(DEVICE, 1 << 30);
         ledger.garbageCollected(true, 5);
 

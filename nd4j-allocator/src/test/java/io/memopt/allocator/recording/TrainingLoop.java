@@ -26,7 +26,7 @@ final class TrainingLoop {
         block(ledger, activations, 1, 1L << 30);
         block(ledger, working, 2, 1L << 28);
         for (int i = 0; i < iterations; i++) {
-            ledger.transferred(TransferDirection.HOST_TO_DEVICE, address(random), 6_422_528, 400_000);
+            ledger.transferred(TransferDirection.HOST_TO_DEVICE, address(random), address(random), 6_422_528, 400_000);
             ledger.scopeEntered(activations, HOST);
             long at = 0x7f10_0000_0000L;
             for (int step = 0; step < 2 * layers; step++) {
