@@ -38,8 +38,7 @@ class ConvolutionsTest {
     private static float[] train(Convolutions convolutions) throws ReflectiveOperationException {
         Nd4j.getRandom().setSeed(7);
         Model model = Networks.VGG.create(WorkspaceMode.ENABLED);
-        MemOptConfig config =
-                MemOptConfig.builder().convolutions(convolutions).build();
+        MemOptConfig config = MemOptConfig.builder().convolutions(convolutions).build();
         try (MemOpt memopt = MemOpt.attach(model, config)) {
             for (int i = 0; i < 3; i++) {
                 Networks.fit(model, Networks.VGG.data(2, i));

@@ -58,25 +58,32 @@ enum CudnnCase {
     Model create() {
         int[] shape = {channels, side, side};
         return switch (this) {
-            case LENET -> (Model) LeNet.builder()
-                    .numClasses(classes)
-                    .seed(123)
-                    .inputShape(shape)
-                    .build()
-                    .init();
-            case VGG16 -> (Model) org.deeplearning4j.zoo.model.VGG16.builder()
-                    .numClasses(classes)
-                    .seed(123)
-                    .updater(new Nesterovs(1e-3))
-                    .inputShape(shape)
-                    .build()
-                    .init();
-            case RESNET50 -> (Model) ResNet50.builder()
-                    .numClasses(classes)
-                    .seed(123)
-                    .inputShape(shape)
-                    .build()
-                    .init();
+            case LENET ->
+                LeNet.builder()
+                        .numClasses(classes)
+                        .seed(123)
+                        .inputShape(shape)
+                        .build()
+                        .init();
+            case VGG16 ->
+                (Model) org.deeplearning4j
+                        .zoo
+                        .model
+                        .VGG16
+                        .builder()
+                        .numClasses(classes)
+                        .seed(123)
+                        .updater(new Nesterovs(1e-3))
+                        .inputShape(shape)
+                        .build()
+                        .init();
+            case RESNET50 ->
+                ResNet50.builder()
+                        .numClasses(classes)
+                        .seed(123)
+                        .inputShape(shape)
+                        .build()
+                        .init();
             case CIFAR -> stacked(false, 32, 32, 0, 64, 64, 0, 128, 0);
             case VGG_BN -> stacked(true, 64, 64, 0, 128, 128, 0, 256, 256, 0);
         };
@@ -93,7 +100,8 @@ enum CudnnCase {
         for (int i = 0; i < items; i++) {
             y[i * classes + random.nextInt(classes)] = 1;
         }
-        long[] shape = this == LENET ? new long[] {items, (long) side * side} : new long[] {items, channels, side, side};
+        long[] shape =
+                this == LENET ? new long[] {items, (long) side * side} : new long[] {items, channels, side, side};
         return new DataSet(
                 Nd4j.createFromArray(x).reshape(shape), Nd4j.createFromArray(y).reshape(items, classes));
     }
@@ -126,10 +134,8 @@ enum CudnnCase {
                 }
             }
         }
-        list.layer(new DenseLayer.Builder()
-                .nOut(256)
-                .activation(Activation.RELU)
-                .build());
+        list.layer(
+                new DenseLayer.Builder().nOut(256).activation(Activation.RELU).build());
         list.layer(new OutputLayer.Builder(LossFunction.NEGATIVELOGLIKELIHOOD)
                 .nOut(classes)
                 .activation(Activation.SOFTMAX)

@@ -87,8 +87,14 @@ public final class CudnnNetworks {
         small.forEach(kind -> part("curve-" + kind, () -> curve(kind)));
         part("double-RESNET50", () -> againstDouble(CudnnCase.RESNET50, 4));
         part("double-VGG16", () -> againstDouble(CudnnCase.VGG16, 4));
-        part("tf32-VGG16", () -> timed(
-                CudnnCase.VGG16, CudnnCase.VGG16.create(), "TF32", Convolutions.CUDNN.withTf32(true).withCache(cache()), 6));
+        part(
+                "tf32-VGG16",
+                () -> timed(
+                        CudnnCase.VGG16,
+                        CudnnCase.VGG16.create(),
+                        "TF32",
+                        Convolutions.CUDNN.withTf32(true).withCache(cache()),
+                        6));
         print("parts that failed: %d", failures);
     }
 
@@ -176,7 +182,8 @@ public final class CudnnNetworks {
     }
 
     /** Prints times and memory; null when there is no cuDNN. */
-    private @Nullable ConvolutionReport timed(CudnnCase kind, Model model, String name, Convolutions settings, int steps) {
+    private @Nullable ConvolutionReport timed(
+            CudnnCase kind, Model model, String name, Convolutions settings, int steps) {
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
         System.gc();
         DataSet[] data = {kind.data(kind.batch(), 0), kind.data(kind.batch(), 1)};
@@ -222,7 +229,8 @@ public final class CudnnNetworks {
     }
 
     private void writeRows(CudnnCase kind, ConvolutionReport report) throws IOException {
-        StringBuilder text = new StringBuilder("layer\tpass\tshape\talgorithm\tmath\tparts\tscratch bytes\tnanoseconds\n");
+        StringBuilder text =
+                new StringBuilder("layer\tpass\tshape\talgorithm\tmath\tparts\tscratch bytes\tnanoseconds\n");
         for (ConvolutionRow row : report.rows()) {
             text.append(String.join(
                             "\t",

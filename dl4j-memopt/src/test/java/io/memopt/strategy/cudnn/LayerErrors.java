@@ -92,7 +92,8 @@ public final class LayerErrors {
         double[] bias = HostEngine.values(network.getLayer(0).getParam("b"));
         double[] extended = HostEngine.values(geometry.extend(
                 Nd4j.createFromArray(x).reshape(layer.batch, layer.channels, layer.height, layer.width)));
-        INDArray dx = Nd4j.createFromArray(Reference64.inputGradient(shape, w, dy)).reshape(geometry.inputShape());
+        INDArray dx =
+                Nd4j.createFromArray(Reference64.inputGradient(shape, w, dy)).reshape(geometry.inputShape());
         List<double[]> truth = List.of(
                 Reference64.forward(shape, extended, w, bias),
                 HostEngine.values(geometry.inner(dx)),
@@ -104,14 +105,20 @@ public final class LayerErrors {
                 "%-36s forward, dx, dw, db: built in %s | cuDNN %s",
                 layer.name,
                 errors(truth, run(network, 0, input, epsilon, layer.format, "W", "b")),
-                attached(network, settings, () -> errors(
-                        truth, run(network, 0, input, epsilon, layer.format, "W", "b"))));
+                attached(
+                        network,
+                        settings,
+                        () -> errors(truth, run(network, 0, input, epsilon, layer.format, "W", "b"))));
     }
 
     /** The same of a batch normalisation: forward, input gradient, gamma gradient, beta gradient. */
     public static String normalization(Case layer, Convolutions settings) {
         MultiLayerNetwork network = network(
-                layer, new BatchNormalization.Builder().eps(EPSILON).dataFormat(layer.format).build());
+                layer,
+                new BatchNormalization.Builder()
+                        .eps(EPSILON)
+                        .dataFormat(layer.format)
+                        .build());
         int area = layer.height * layer.width;
         double[] x = random(layer.batch * layer.channels * area, 3);
         double[] dy = random(x.length, 4);
@@ -135,8 +142,10 @@ public final class LayerErrors {
                 "%-36s forward, dx, dgamma, dbeta: built in %s | cuDNN %s",
                 "batch normalisation, " + layer.name,
                 errors(truth, run(network, 0, input, epsilon, layer.format, "gamma", "beta")),
-                attached(network, settings, () -> errors(
-                        truth, run(network, 0, input, epsilon, layer.format, "gamma", "beta"))));
+                attached(
+                        network,
+                        settings,
+                        () -> errors(truth, run(network, 0, input, epsilon, layer.format, "gamma", "beta"))));
     }
 
     /** Convolutions in groups, which Deeplearning4j's layers do not have, by the engine itself. */
@@ -171,7 +180,8 @@ public final class LayerErrors {
         MemOptConfig config = MemOptConfig.builder().convolutions(settings).build();
         try (MemOpt memopt = MemOpt.attach(network, config)) {
             String errors = run.get();
-            List<String> notes = memopt.convolutions().map(ConvolutionReport::notes).orElse(List.of("not there"));
+            List<String> notes =
+                    memopt.convolutions().map(ConvolutionReport::notes).orElse(List.of("not there"));
             return errors + (notes.isEmpty() ? "" : " " + notes);
         }
     }
@@ -183,8 +193,8 @@ public final class LayerErrors {
         layer.setInput(x.dup(), none);
         double[] y = values(DenseArrays.channelsFirst(layer.activate(true, none), format));
         Pair<Gradient, INDArray> back = layer.backpropGradient(epsilon.dup(), none);
-        List<double[]> results = new ArrayList<>(
-                List.of(y, values(DenseArrays.channelsFirst(back.getSecond(), format))));
+        List<double[]> results =
+                new ArrayList<>(List.of(y, values(DenseArrays.channelsFirst(back.getSecond(), format))));
         for (String name : names) {
             results.add(values(back.getFirst().getGradientFor(name)));
         }
@@ -223,8 +233,7 @@ public final class LayerErrors {
                 pad[i] = ((out - 1) * layer.stride + span - size) / 2;
             }
         }
-        return ConvolutionGeometry.of(
-                        in, network.getLayer(0).getParam("W").shape(), strides, pad, dilation, layer.mode)
+        return ConvolutionGeometry.of(in, network.getLayer(0).getParam("W").shape(), strides, pad, dilation, layer.mode)
                 .orElseThrow();
     }
 
