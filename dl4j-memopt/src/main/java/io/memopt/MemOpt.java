@@ -21,6 +21,7 @@ import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.cudnn.ConvolutionReport;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
@@ -50,7 +51,7 @@ import org.slf4j.LoggerFactory;
  * System.out.println(memopt.summary());
  * }</pre>
  *
- * <p>Results do not change by one bit. Nothing here stops a training run: where something cannot be observed a warning
+ * <p>Results do not change by one bit, unless {@link MemOptConfig#convolutions} asks for another library. Nothing here stops a training run: where something cannot be observed a warning
  * says why, and those figures are missing. Only wrong arguments throw.
  *
  * <p>Figures are of the whole process; a network's own are told apart by its {@link #name()}. Holds the network weakly.
@@ -111,6 +112,9 @@ public final class MemOpt implements AutoCloseable {
             }
             if (config.reuse() != Reuse.OFF) {
                 session.releaseGarbage();
+            }
+            if (config.convolutions().cudnn()) {
+                session.useCudnn(network, config.convolutions());
             }
             if (config.reuse() == Reuse.SIZED) {
                 session.sizeReuse(config.planProfile().orElse(null), config.arenas());
@@ -220,6 +224,13 @@ public final class MemOpt implements AutoCloseable {
     /** Figures of the device memory pools of the process; zeros unless {@link MemOptConfig#deviceMemory} asked for them. */
     public PoolStatistics devicePool() {
         return session == null ? PoolStatistics.NONE : session.pool();
+        }
+    }
+
+    /** How cuDNN computes the network's convolutions; empty unless {@link MemOptConfig#convolutions} asked for it and it is there. */
+    public Optional<ConvolutionReport> convolutions() {
+        Model network = model.get();
+        return session == null || network == null ? Optional.empty() : session.convolutions(network);
     }
 
     /** Name of the network in figures, e.g. {@code MultiLayerNetwork-1}; empty when nothing is observed. */

@@ -6,6 +6,7 @@ import io.memopt.allocator.nd4j.ArenaOptions;
 import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.cudnn.Convolutions;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
@@ -33,6 +34,8 @@ import java.util.Optional;
  *     the first handle that begins reuse decides
  * @param planPoison a diagnostic: makes bytes of dead arrays no number, so that a use after their planned end is seen; only
  *     with {@link Reuse#PLANNED}; the first handle with plans decides
+ * @param convolutions how convolutions and batch normalisations are computed; other than {@link Convolutions#BUILT_IN} sums in
+ *     another order, so that results differ in their last digits. Of the process: the first handle that asks for cuDNN decides
  */
 public record MemOptConfig(
         boolean enabled,
@@ -48,7 +51,8 @@ public record MemOptConfig(
         long deviceLimitBytes,
         Optional<Path> planProfile,
         ArenaOptions arenas,
-        boolean planPoison) {
+        boolean planPoison,
+        Convolutions convolutions) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
@@ -64,6 +68,7 @@ public record MemOptConfig(
         Objects.requireNonNull(trace, "trace");
         Objects.requireNonNull(reuse, "reuse");
         Objects.requireNonNull(planProfile, "planProfile");
+        Objects.requireNonNull(convolutions, "convolutions");
         Objects.requireNonNull(arenas, "arenas");
         boolean hasArenas = reuse.compareTo(Reuse.SIZED) >= 0;
         if (planProfile.isPresent() && !hasArenas) {
@@ -122,6 +127,7 @@ public record MemOptConfig(
         private Optional<Path> planProfile = Optional.empty();
         private ArenaOptions arenas = ArenaOptions.DEFAULTS;
         private boolean planPoison;
+        private Convolutions convolutions = Convolutions.BUILT_IN;
 
         private Builder() {}
 
@@ -200,6 +206,12 @@ public record MemOptConfig(
             return this;
         }
 
+        /** Default {@link Convolutions#BUILT_IN}. On a backend without cuDNN a warning says so, and nothing changes. */
+        public Builder convolutions(Convolutions value) {
+            convolutions = value;
+            return this;
+        }
+
         /**
          * Passes in a row that need less than three quarters of their thread's arena before it shrinks; default {@value
          * ArenaOptions#DEFAULT_TRIM_AFTER}, at least 1. With inference every layer is a pass.
@@ -250,7 +262,8 @@ public record MemOptConfig(
                     deviceLimitBytes,
                     planProfile,
                     arenas,
-                    planPoison);
+                    planPoison,
+                    convolutions);
         }
     }
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt;
 
+import io.memopt.allocator.cudnn.LayerEngineException;
+import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.ArenaFigures;
@@ -40,6 +42,9 @@ import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
 import io.memopt.strategy.SizedReuse;
+import io.memopt.strategy.cudnn.ConvolutionReport;
+import io.memopt.strategy.cudnn.Convolutions;
+import io.memopt.strategy.cudnn.CudnnLayers;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -47,6 +52,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -89,6 +95,7 @@ final class Session {
     private volatile @Nullable SizedReuse sizing;
     private volatile @Nullable GarbageRelease garbage;
     private volatile @Nullable MemoryService service;
+    private volatile @Nullable CudnnLayers cudnn;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours =
@@ -284,6 +291,31 @@ final class Session {
         }
     }
 
+    /** Has cuDNN compute {@code model}'s convolutions until its last handle is closed. Never throws. */
+    synchronized void useCudnn(Model model, Convolutions settings) {
+        try {
+            CudnnLayers layers = cudnn;
+            if (layers == null) {
+                layers =
+                        CudnnLayers.begin(settings, address -> ledger.reclassify(address, "", Category.HELPER_SCRATCH));
+                cudnn = layers;
+            } else if (!layers.settings().equals(settings)) {
+                log.warn(
+                        "cuDNN goes on with {}, asked for were {}: one set serves the process.",
+                        layers.settings(),
+                        settings);
+            }
+            layers.attach(model);
+        } catch (LayerEngineException e) {
+            log.warn("{} Convolutions stay with Deeplearning4j.", e.getMessage());
+        }
+    }
+
+    Optional<ConvolutionReport> convolutions(Model model) {
+        CudnnLayers layers = cudnn;
+        return layers == null ? Optional.empty() : layers.report(model);
+    }
+
     private long releasedBytes() {
         GarbageRelease release = garbage;
         return release == null ? 0 : release.releasedBytes();
@@ -381,6 +413,10 @@ final class Session {
     /** A MemoryListener that a user added by hand stays, and with it the network and the hooks. */
     private void remove(Model model) {
         tracker.copiesOf(model).forEach(this::remove);
+        CudnnLayers layers = cudnn;
+        if (layers != null) {
+            layers.detach(model);
+        }
         List<TrainingListener> others = new ArrayList<>(NetworkAccess.listeners(model));
         if (others.removeIf(ours::contains)) {
             NetworkAccess.renewListeners(model);
@@ -423,6 +459,9 @@ final class Session {
         MemoryService serving = service;
         if (serving != null) {
             serving.close();
+        CudnnLayers layers = cudnn;
+        if (layers != null) {
+            layers.close();
         }
         MemoryHooks.stopMeasuringTemporaries();
         MemoryHooks.stopRecordingUses();

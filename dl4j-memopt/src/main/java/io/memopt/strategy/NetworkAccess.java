@@ -60,7 +60,7 @@ public final class NetworkAccess {
     }
 
     /** The network's own array, the same until the network is initialised anew. */
-    static Layer[] layers(Model model) {
+    public static Layer[] layers(Model model) {
         return model instanceof MultiLayerNetwork network
                 ? network.getLayers()
                 : ((ComputationGraph) model).getLayers();

@@ -56,7 +56,10 @@ final class InterposerFactory {
                         MemoryLedger.class,
                         boolean.class)
                 .newInstance(target, ledger, cuda);
-        return OpsFront.before(interposer, stock(target), booked(method -> isWritten(method, NativeOpsInterposer.class) || isWritten(method, ServingOps.class)));
+        return OpsFront.before(
+                interposer,
+                stock(target),
+                booked(method -> isWritten(method, NativeOpsInterposer.class) || isWritten(method, ServingOps.class)));
     }
 
     /** As {@link #interpose(NativeOps, MemoryLedger, boolean)}; the uses of arrays go to {@code book}. */
@@ -71,7 +74,9 @@ final class InterposerFactory {
                         UseBook.class)
                 .newInstance(target, ledger, cuda, book);
         return OpsFront.before(
-                interposer, stock(target), booked(method -> isWritten(method, UseRecordingOps.class)
+                interposer,
+                stock(target),
+                booked(method -> isWritten(method, UseRecordingOps.class)
                         || isWritten(method, ServingOps.class)
                         || tells(method)));
     }

@@ -64,8 +64,8 @@ class PlanBench {
                             ManagementFactory.getThreadMXBean()::getCurrentThreadCpuTime)
                     .certificate();
             if (seed >= 0) {
-                line.append(String.format(
-                        Locale.ROOT, " %.5f", (double) certificate.height() / certificate.lowerBound()));
+                line.append(
+                        String.format(Locale.ROOT, " %.5f", (double) certificate.height() / certificate.lowerBound()));
             }
         }
         print("%s", line);

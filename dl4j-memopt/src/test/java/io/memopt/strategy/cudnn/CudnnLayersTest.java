@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.cudnn;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.memopt.allocator.cudnn.ConvolutionPass;
+import io.memopt.testing.Networks;
+import java.util.List;
+import java.util.Map;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** Helpers in real networks. The engine below them computes on the host: what cuDNN does needs a GPU. */
+class CudnnLayersTest {
+    private static final int ITERATIONS = 4;
+    private static final int BATCH = 6;
+    /** The engine sums in double precision, the built-in path in single precision. */
+    private static final double BOUND = 1e-5;
+
+    private final HostEngine engine = new HostEngine();
+    private final CudnnLayers layers = CudnnLayers.on(engine, Convolutions.CUDNN);
+
+    @ParameterizedTest
+    @EnumSource(LayerCases.class)
+    void fit_equalsTheBuiltInPath(LayerCases kind) {
+        Model plain = kind.create();
+        Model ours = kind.create();
+        layers.attach(ours);
+
+        for (int i = 0; i < ITERATIONS; i++) {
+            Networks.fit(plain, kind.data(BATCH, i));
+            Networks.fit(ours, kind.data(BATCH, i));
+        }
+
+        assertThat(distance(plain.params(), ours.params())).isLessThan(BOUND);
+        INDArray x = kind.data(BATCH, 99).getFeatures();
+        assertThat(distance(output(plain, x), output(ours, x))).isLessThan(BOUND);
+        assertThat(engine.backwards).isEqualTo(2 * ITERATIONS);
+        assertThat(engine.normalizationsBackward).isEqualTo(2 * ITERATIONS);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Networks.class,
+            names = {"LENET", "VGG", "RESIDUAL_GRAPH"})
+    void fit_withReuseOfForwardResults_isEqualBitForBitAndComputesLess(Networks family) {
+        int[] again = train(family, Convolutions.CUDNN.withReuseForward(false));
+        int computedAgain = engine.forwards.size();
+        engine.forwards.clear();
+        int[] reused = train(family, Convolutions.CUDNN);
+
+        assertThat(reused).isEqualTo(again);
+        assertThat(engine.forwards).hasSize(computedAgain / 2);
+    }
+
+    @Test
+    void fit_withoutWorkspaces_computesForwardAgain() {
+        Model model = Networks.LENET.create(WorkspaceMode.NONE);
+        layers.attach(model);
+        Networks.fit(model, Networks.LENET.data(2, 0));
+        assertThat(engine.forwards).hasSize(4);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = ConvolutionPass.class,
+            names = {"FORWARD", "BACKWARD_FILTER"})
+    void fit_whenNoAlgorithmObeys_goesToTheBuiltInPathAndSaysSoOnce(ConvolutionPass pass) {
+        engine.refused.add(pass);
+        Model ours = LayerCases.SAME.create();
+        CudnnLayers onlyConvolutions = CudnnLayers.on(engine, Convolutions.CUDNN.withNormalization(false));
+        onlyConvolutions.attach(ours);
+        Model plain = LayerCases.SAME.create();
+
+        for (int i = 0; i < ITERATIONS; i++) {
+            Networks.fit(plain, LayerCases.SAME.data(BATCH, i));
+            Networks.fit(ours, LayerCases.SAME.data(BATCH, i));
+        }
+
+        assertThat(distance(plain.params(), ours.params())).isLessThan(BOUND);
+        List<String> notes = onlyConvolutions.report(ours).orElseThrow().notes();
+        assertThat(notes).hasSize(2).allMatch(note -> note.contains("no algorithm for " + pass));
+    }
+
+    @Test
+    void fit_whenTheLibraryFails_goesOnWithTheBuiltInPath() {
+        Model ours = LayerCases.SAME.create();
+        layers.attach(ours);
+        Networks.fit(ours, LayerCases.SAME.data(BATCH, 0));
+        Model plain = LayerCases.SAME.create();
+        plain.setParams(ours.params().dup());
+
+        engine.failing = true;
+        for (int i = 1; i < ITERATIONS; i++) {
+            Networks.fit(plain, LayerCases.SAME.data(BATCH, i));
+            Networks.fit(ours, LayerCases.SAME.data(BATCH, i));
+        }
+
+        assertThat(bits(ours.params())).isEqualTo(bits(plain.params()));
+        assertThat(layers.report(ours).orElseThrow().notes())
+                .hasSize(4)
+                .allMatch(note -> note.contains("the library failed"));
+    }
+
+    @Test
+    void detach_leavesLayersAsTheyWere() {
+        Model ours = LayerCases.CHANNELS_LAST.create();
+        layers.attach(ours);
+        Networks.fit(ours, LayerCases.CHANNELS_LAST.data(BATCH, 0));
+        layers.detach(ours);
+        Model plain = LayerCases.CHANNELS_LAST.create();
+        plain.setParams(ours.params().dup());
+
+        for (int i = 1; i < ITERATIONS; i++) {
+            Networks.fit(plain, LayerCases.CHANNELS_LAST.data(BATCH, i));
+            Networks.fit(ours, LayerCases.CHANNELS_LAST.data(BATCH, i));
+        }
+
+        assertThat(helpers(ours)).isEmpty();
+        assertThat(bits(ours.params())).isEqualTo(bits(plain.params()));
+        assertThat(layers.report(ours)).isEmpty();
+    }
+
+    @Test
+    void detach_amidAnIteration_lastsToItsEnd() {
+        Model plain = LayerCases.SAME.create();
+        Model ours = LayerCases.SAME.create();
+        layers.attach(ours);
+        ours.addListeners(new BaseTrainingListener() {
+            @Override
+            public void onForwardPass(Model model, List<INDArray> activations) {
+                layers.close();
+            }
+        });
+
+        for (int i = 0; i < ITERATIONS; i++) {
+            Networks.fit(plain, LayerCases.SAME.data(BATCH, i));
+            Networks.fit(ours, LayerCases.SAME.data(BATCH, i));
+        }
+
+        assertThat(engine.normalizations).isEqualTo(2);
+        assertThat(engine.normalizationsBackward).isZero();
+        assertThat(helpers(ours)).isEmpty();
+        assertThat(distance(plain.params(), ours.params())).isLessThan(BOUND);
+    }
+
+    @Test
+    void attach_amidAnIteration_begins() {
+        Model plain = LayerCases.SAME.create();
+        Model ours = LayerCases.SAME.create();
+        ours.addListeners(new BaseTrainingListener() {
+            @Override
+            public void onForwardPass(Model model, List<INDArray> activations) {
+                layers.attach(model);
+            }
+        });
+
+        for (int i = 0; i < ITERATIONS; i++) {
+            Networks.fit(plain, LayerCases.SAME.data(BATCH, i));
+            Networks.fit(ours, LayerCases.SAME.data(BATCH, i));
+        }
+
+        assertThat(engine.normalizationsBackward).isEqualTo(2 * (ITERATIONS - 1));
+        assertThat(distance(plain.params(), ours.params())).isLessThan(BOUND);
+    }
+
+    @Test
+    void attach_againAfterInit_findsTheNewLayers() {
+        MultiLayerNetwork model = (MultiLayerNetwork) LayerCases.SAME.create();
+        layers.attach(model);
+        layers.attach(model);
+        assertThat(helpers(model)).hasSize(4);
+
+        model.init(model.params().dup(), false);
+        layers.attach(model);
+
+        assertThat(helpers(model)).hasSize(4);
+        layers.detach(model);
+        assertThat(helpers(model)).isEmpty();
+    }
+
+    @Test
+    void outputAmidTraining_keepsTheStatisticsOfTraining() {
+        Model plain = LayerCases.PLAIN.create();
+        Model ours = LayerCases.PLAIN.create();
+        layers.attach(ours);
+        for (Model model : List.of(plain, ours)) {
+            for (int i = 0; i < ITERATIONS; i++) {
+                Networks.fit(model, LayerCases.PLAIN.data(BATCH, i));
+                output(model, LayerCases.PLAIN.data(5, i).getFeatures());
+            }
+        }
+        assertThat(distance(plain.params(), ours.params())).isLessThan(BOUND);
+    }
+
+    @Test
+    void report_namesLayersPassesAndTheFront() {
+        Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
+        layers.attach(model);
+        Networks.fit(model, Networks.LENET.data(2, 0));
+
+        ConvolutionReport report = layers.report(model).orElseThrow();
+
+        assertThat(report.rows()).extracting(ConvolutionRow::layer).containsOnly("conv1", "conv2");
+        assertThat(report.rows()).extracting(ConvolutionRow::pass).contains(ConvolutionPass.values());
+        assertThat(report.front()).hasSize(1);
+        assertThat(report.front().get(0).nanos()).isEqualTo(6000);
+        assertThat(report.front().get(0).scratchBytes()).isEqualTo(64);
+        assertThat(report.notes()).isEmpty();
+    }
+
+    private int[] train(Networks family, Convolutions settings) {
+        Nd4j.getRandom().setSeed(7);
+        Model model = family.create(WorkspaceMode.ENABLED);
+        CudnnLayers ours = CudnnLayers.on(engine, settings);
+        ours.attach(model);
+        for (int i = 0; i < 3; i++) {
+            Networks.fit(model, family.data(2, i));
+        }
+        ours.detach(model);
+        return bits(model.params());
+    }
+
+    private static INDArray output(Model model, INDArray x) {
+        return ((MultiLayerNetwork) model).output(x);
+    }
+
+    private static List<Object> helpers(Model model) {
+        Layer[] all = model instanceof MultiLayerNetwork network
+                ? network.getLayers()
+                : ((ComputationGraph) model).getLayers();
+        List<Object> found = new java.util.ArrayList<>();
+        Map<String, String> fields = Map.of("ConvolutionLayer", "helper", "BatchNormalization", "helper");
+        for (Layer layer : all) {
+            String field = fields.get(layer.getClass().getSimpleName());
+            Object helper = field == null ? null : new HelperField(layer.getClass(), field).get(layer);
+            if (helper != null) {
+                found.add(helper);
+            }
+        }
+        return found;
+    }
+
+    /** Norm of the difference over the norm of the first. */
+    static double distance(INDArray expected, INDArray actual) {
+        double[] a = HostEngine.values(expected);
+        double[] b = HostEngine.values(actual);
+        double difference = 0;
+        double norm = 0;
+        for (int i = 0; i < a.length; i++) {
+            difference += (a[i] - b[i]) * (a[i] - b[i]);
+            norm += a[i] * a[i];
+        }
+        return Math.sqrt(difference / norm);
+    }
+
+    private static int[] bits(INDArray array) {
+        float[] values = array.dup('c').data().asFloat();
+        int[] bits = new int[values.length];
+        for (int i = 0; i < bits.length; i++) {
+            bits[i] = Float.floatToRawIntBits(values[i]);
+        }
+        return bits;
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.cudnn;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Chooses how each pass of each convolution is done, and takes another way when one fails. Within the budget the fastest; where
+ * nothing fits into it, the way with the least scratch memory up to {@link CudnnOptions#ceilingBytes}; otherwise none.
+ *
+ * <p>Bounded: after {@value #MOST} pairs of shape and pass no new ones are tuned, and what is asked for then has no way.
+ * Threading: safe; two threads may tune the same pass at once.
+ */
+final class AlgorithmChooser {
+    private static final int MOST = 4096;
+
+    private final CudnnOptions options;
+    private final AlgorithmTuner tuner;
+    private final AlgorithmStore store;
+    private final String device;
+    private final Map<Work, AlgorithmTable> tables = new ConcurrentHashMap<>();
+
+    private record Work(ConvolutionShape shape, ConvolutionPass pass) {}
+
+    /** @param device name of the device and version of the library: what was measured elsewhere does not count */
+    AlgorithmChooser(CudnnOptions options, AlgorithmStore store, String device) {
+        this.options = options;
+        this.tuner = new AlgorithmTuner(options, System::nanoTime);
+        this.store = store;
+        this.device = device;
+    }
+
+    /** The way to go, or empty when the pass belongs to the built-in path. Tunes when it is asked for the first time. */
+    Optional<ConvolutionAlgorithm> choose(ConvolutionCalls calls) {
+        Work work = new Work(calls.shape(), calls.pass());
+        AlgorithmTable known = tables.get(work);
+        if (known == null) {
+            if (tables.size() >= MOST) {
+                return Optional.empty();
+            }
+            known = look(calls);
+            tables.put(work, known);
+        }
+        return pick(known);
+    }
+
+    /** Runs {@code calls} the way chosen, or the next best when the library refuses; false when none is left. */
+    boolean run(ConvolutionCalls calls) {
+        Optional<ConvolutionAlgorithm> way = choose(calls);
+        while (way.isPresent()) {
+            if (calls.run(way.get())) {
+                return true;
+            }
+            strike(calls, way.get());
+            way = choose(calls);
+        }
+        return false;
+    }
+
+    /** What is known of a pass; empty before it was first asked for. */
+    Optional<AlgorithmTable> table(ConvolutionShape shape, ConvolutionPass pass) {
+        return Optional.ofNullable(tables.get(new Work(shape, pass)));
+    }
+
+    /** What {@link #choose} answers, without tuning. */
+    Optional<ConvolutionAlgorithm> chosen(ConvolutionShape shape, ConvolutionPass pass) {
+        return table(shape, pass).flatMap(this::pick);
+    }
+
+    /** The most scratch memory of a way that is chosen now. */
+    long chosenBytes() {
+        return tables.values().stream()
+                .map(this::pick)
+                .flatMap(Optional::stream)
+                .mapToLong(ConvolutionAlgorithm::scratchBytes)
+                .max()
+                .orElse(0);
+    }
+
+    private Optional<ConvolutionAlgorithm> pick(AlgorithmTable table) {
+        Optional<ConvolutionAlgorithm> within = table.fastestWithin(options.scratchBytes());
+        return within.isPresent()
+                ? within
+                : table.smallest().filter(way -> way.scratchBytes() <= options.ceilingBytes());
+    }
+
+    private AlgorithmTable look(ConvolutionCalls calls) {
+        String key = device + "|" + options.rules() + "|" + calls.pass() + "|"
+                + calls.shape().key();
+        AlgorithmTable table = lookUpTo(key, calls, options.scratchBytes());
+        return table.fastestWithin(options.scratchBytes()).isPresent()
+                ? table
+                : lookUpTo(key, calls, options.ceilingBytes());
+    }
+
+    private AlgorithmTable lookUpTo(String key, ConvolutionCalls calls, long limit) {
+        Optional<AlgorithmTable> stored = store.find(key).filter(table -> table.searchedBytes() >= limit);
+        if (stored.isPresent()) {
+            return stored.get();
+        }
+        AlgorithmTable fresh = tuner.search(calls, limit);
+        store.put(key, fresh);
+        return fresh;
+    }
+
+    /** A way that failed is not tried again in this process; the store keeps it, for memory may be there next time. */
+    private void strike(ConvolutionCalls calls, ConvolutionAlgorithm failed) {
+        tables.computeIfPresent(new Work(calls.shape(), calls.pass()), (work, table) -> {
+            List<ConvolutionAlgorithm> left = table.algorithms().stream()
+                    .filter(way -> !way.equals(failed))
+                    .toList();
+            return new AlgorithmTable(table.searchedBytes(), table.measured(), left);
+        });
+    }
+}

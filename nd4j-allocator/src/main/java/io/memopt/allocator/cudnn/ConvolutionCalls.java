@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.cudnn;
+
+import java.util.List;
+
+/** One pass of one convolution on given arrays: what a tuner asks of a library. Threading: one thread at a time. */
+interface ConvolutionCalls {
+    ConvolutionShape shape();
+
+    ConvolutionPass pass();
+
+    /** Algorithms in the order in which the library would try them; may be incomplete. */
+    List<Integer> ranking();
+
+    /** Scratch memory for {@code items} items, or -1 when the library does not support it. */
+    long scratchBytes(int algorithm, ConvolutionMath math, int items);
+
+    /** Computes the pass, or begins to; false when the library or the memory for scratch refuses. */
+    boolean run(ConvolutionAlgorithm algorithm);
+
+    /** Returns when all that was begun is done. */
+    void await();
+}

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.cudnn;
+
+/**
+ * How algorithms are chosen.
+ *
+ * @param deterministic only algorithms that repeat bit for bit
+ * @param tf32 also those that round factors to 10 bits of mantissa; then results are other numbers
+ * @param scratchBytes most scratch memory for each stream, at least 0
+ * @param measure measures times at first use; otherwise cuDNN's heuristic ranks
+ * @param maxParts most parts that a minibatch may be computed in to save scratch memory, 1 to 64
+ */
+public record CudnnOptions(boolean deterministic, boolean tf32, long scratchBytes, boolean measure, int maxParts) {
+    private static final int MOST_PARTS = 64;
+    /** Where nothing fits into the budget, a pass may take this many times the budget before it goes to the built-in path. */
+    private static final int STRETCH = 4;
+
+    public CudnnOptions {
+        if (scratchBytes < 0 || maxParts < 1 || maxParts > MOST_PARTS) {
+            throw new IllegalArgumentException("scratchBytes=" + scratchBytes + " maxParts=" + maxParts
+                    + ", expected scratchBytes of at least 0 and maxParts within 1.." + MOST_PARTS);
+        }
+    }
+
+    /** The most that a pass may take that has no way within {@link #scratchBytes}. */
+    public long ceilingBytes() {
+        return scratchBytes > Long.MAX_VALUE / STRETCH ? Long.MAX_VALUE : STRETCH * scratchBytes;
+    }
+
+    /** Part of the key of what was measured: tables of one set of rules say nothing about another. */
+    String rules() {
+        return (deterministic ? "repeats" : "any") + (tf32 ? "+tf32" : "+fma") + (measure ? "+measured" : "+ranked")
+                + "+parts" + maxParts;
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.cudnn;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** A library whose algorithms take known scratch memory and time; time passes only when something is run. */
+final class FakeCalls implements ConvolutionCalls {
+    private final ConvolutionPass pass;
+    private final long[] bytesPerItem;
+    private final long[] nanosPerRun;
+    final List<ConvolutionAlgorithm> ran = new ArrayList<>();
+    final Set<Integer> broken = new HashSet<>();
+    long now;
+
+    /** One number for each algorithm; scratch memory of -1 means that the algorithm is not supported. */
+    FakeCalls(ConvolutionPass pass, long[] bytesPerItem, long[] nanosPerRun) {
+        this.pass = pass;
+        this.bytesPerItem = bytesPerItem;
+        this.nanosPerRun = nanosPerRun;
+    }
+
+    @Override
+    public ConvolutionShape shape() {
+        return Ways.SHAPE;
+    }
+
+    @Override
+    public ConvolutionPass pass() {
+        return pass;
+    }
+
+    @Override
+    public List<Integer> ranking() {
+        List<Integer> order = new ArrayList<>();
+        for (int id = bytesPerItem.length - 1; id >= 0; id--) {
+            order.add(id);
+        }
+        return order;
+    }
+
+    @Override
+    public long scratchBytes(int algorithm, ConvolutionMath math, int items) {
+        return algorithm >= bytesPerItem.length || bytesPerItem[algorithm] < 0 ? -1 : bytesPerItem[algorithm] * items;
+    }
+
+    @Override
+    public boolean run(ConvolutionAlgorithm algorithm) {
+        ran.add(algorithm);
+        now += nanosPerRun[algorithm.id()] / (algorithm.math() == ConvolutionMath.TF32 ? 2 : 1) + algorithm.parts() - 1;
+        return !broken.contains(algorithm.id());
+    }
+
+    @Override
+    public void await() {}
+}
