@@ -283,7 +283,8 @@ class ServedMemoryTest {
     }
 
     private static NativeOps belowRecording() {
-        return ops() instanceof NativeOpsInterposer recording ? recording.target : ops();
+        NativeOpsInterposer recording = OpsFront.interposerOf(ops());
+        return recording == null ? ops() : recording.target;
     }
 
     private static void awaitLayerGone() {
