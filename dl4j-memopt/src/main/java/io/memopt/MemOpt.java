@@ -224,7 +224,6 @@ public final class MemOpt implements AutoCloseable {
     /** Figures of the device memory pools of the process; zeros unless {@link MemOptConfig#deviceMemory} asked for them. */
     public PoolStatistics devicePool() {
         return session == null ? PoolStatistics.NONE : session.pool();
-        }
     }
 
     /** How cuDNN computes the network's convolutions; empty unless {@link MemOptConfig#convolutions} asked for it and it is there. */

@@ -36,8 +36,8 @@ import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
 import io.memopt.strategy.GarbageRelease;
-import io.memopt.strategy.ModeAdvice;
 import io.memopt.strategy.MemoryService;
+import io.memopt.strategy.ModeAdvice;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
@@ -456,12 +456,13 @@ final class Session {
         if (release != null) {
             release.close();
         }
-        MemoryService serving = service;
-        if (serving != null) {
-            serving.close();
         CudnnLayers layers = cudnn;
         if (layers != null) {
             layers.close();
+        }
+        MemoryService serving = service;
+        if (serving != null) {
+            serving.close();
         }
         MemoryHooks.stopMeasuringTemporaries();
         MemoryHooks.stopRecordingUses();
