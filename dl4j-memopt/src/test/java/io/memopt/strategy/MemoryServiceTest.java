@@ -88,7 +88,9 @@ class MemoryServiceTest {
             Networks.fit(model, family.data(16, 3)); // one shape, or workspaces would never be learnt
         }
         if (service != null && service.pool().livePeakBytes() == warm.livePeakBytes()) {
-            assertThat(service.pool().calls()).as("calls for memory once the peak is known").isEqualTo(warm.calls());
+            assertThat(service.pool().calls())
+                    .as("calls for memory once the peak is known")
+                    .isEqualTo(warm.calls());
         }
         return model.params().dup();
     }
