@@ -46,19 +46,23 @@ class PlannedBitwiseTest {
         assertThat(planned.hasActivations()).isTrue();
     }
 
-    /** The first half without a listener that reads activations, the second half with one. */
+    /**
+     * The first half without a listener that reads activations, the second half with one. Long runs ask less often: most of
+     * their time would go into writing checkpoints of ResNet50.
+     */
     private static Diary train(TrainingCases each, int iterations, boolean planned) {
         Nd4j.getRandom().setSeed(7);
         Model model = each.create();
         Diary diary = new Diary();
         MemOpt memopt = planned ? MemOpt.attach(model, PLANNED) : null;
+        int interval = Math.max(5, iterations / 10);
         for (int i = 0; i < iterations; i++) {
             if (i == iterations / 2) {
                 model.addListeners(diary.new ActivationStatistics());
             }
             TrainingCases.fit(model, each.data(i));
             diary.score(model);
-            if (i % 5 == 4) {
+            if (i % interval == interval - 1) {
                 diary.ask(model, each.data(i + 1));
             }
         }
