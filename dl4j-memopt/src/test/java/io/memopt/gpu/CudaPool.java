@@ -67,7 +67,7 @@ public final class CudaPool {
             }
             return;
         }
-        try (PrintWriter file = new PrintWriter(folder.resolve("pool.txt").toFile())) {
+        try (PrintWriter file = new PrintWriter(Files.newBufferedWriter(folder.resolve("pool.txt")))) {
             CudaPool program = new CudaPool(file);
             program.print(
                     "backend %s, ND4J %s, best source %s", Nd4jFacts.backend(), Nd4jFacts.version(), CudaPools.best(0));
