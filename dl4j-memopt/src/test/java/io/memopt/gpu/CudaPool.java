@@ -16,6 +16,7 @@ import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -62,7 +63,7 @@ public final class CudaPool {
         Files.createDirectories(folder);
         if (arguments.length > 2) {
             try (PrintWriter file = new PrintWriter(
-                    folder.resolve("pool-" + arguments[2] + ".txt").toFile())) {
+                    folder.resolve("pool-" + arguments[2] + ".txt").toFile(), StandardCharsets.UTF_8)) {
                 new CudaPool(file).vgg16(arguments[2]);
             }
             return;
