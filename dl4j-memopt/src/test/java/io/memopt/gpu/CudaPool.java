@@ -67,7 +67,7 @@ public final class CudaPool {
             }
             return;
         }
-        try (PrintWriter file = new PrintWriter(Files.newBufferedWriter(folder.resolve("pool.txt")))) {
+        try (PrintWriter file = writer(folder, "pool.txt")) {
             CudaPool program = new CudaPool(file);
             program.print(
                     "backend %s, ND4J %s, best source %s", Nd4jFacts.backend(), Nd4jFacts.version(), CudaPools.best(0));
@@ -83,6 +83,10 @@ public final class CudaPool {
                 program.child(folder, mode);
             }
         }
+    }
+
+    private static PrintWriter writer(Path folder, String name) throws IOException {
+        return new PrintWriter(Files.newBufferedWriter(folder.resolve(name)));
     }
 
     /** One part that fails is told and does not take the others with it. */

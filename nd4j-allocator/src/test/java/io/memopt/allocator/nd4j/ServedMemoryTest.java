@@ -119,7 +119,8 @@ class ServedMemoryTest {
     @Test
     void view_whoseParentIsForgotten_keepsItsMemory() {
         ServedMemory memory = serve();
-        INDArray view = Nd4j.valueArrayOf(new long[] {512, 512}, 3.0, DataType.FLOAT).getRow(17);
+        INDArray view =
+                Nd4j.valueArrayOf(new long[] {512, 512}, 3.0, DataType.FLOAT).getRow(17);
         INDArray copy = Nd4j.valueArrayOf(new long[] {512, 512}, 5.0, DataType.FLOAT);
         long live = memory.deviceStatistics().liveBytes();
         for (int i = 0; i < 5; i++) {
