@@ -61,8 +61,7 @@ public final class CudaPool {
         Path folder = Path.of(arguments.length > 0 ? arguments[0] : ".");
         Files.createDirectories(folder);
         if (arguments.length > 2) {
-            try (PrintWriter file = new PrintWriter(
-                    folder.resolve("pool-" + arguments[2] + ".txt").toFile())) {
+            try (PrintWriter file = writer(folder, "pool-" + arguments[2] + ".txt")) {
                 new CudaPool(file).vgg16(arguments[2]);
             }
             return;
