@@ -16,7 +16,6 @@ import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.lang.management.ManagementFactory;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -62,13 +61,12 @@ public final class CudaPool {
         Path folder = Path.of(arguments.length > 0 ? arguments[0] : ".");
         Files.createDirectories(folder);
         if (arguments.length > 2) {
-            try (PrintWriter file = new PrintWriter(
-                    folder.resolve("pool-" + arguments[2] + ".txt").toFile(), StandardCharsets.UTF_8)) {
+            try (PrintWriter file = writer(folder, "pool-" + arguments[2] + ".txt")) {
                 new CudaPool(file).vgg16(arguments[2]);
             }
             return;
         }
-        try (PrintWriter file = new PrintWriter(Files.newBufferedWriter(folder.resolve("pool.txt")))) {
+        try (PrintWriter file = writer(folder, "pool.txt")) {
             CudaPool program = new CudaPool(file);
             program.print(
                     "backend %s, ND4J %s, best source %s", Nd4jFacts.backend(), Nd4jFacts.version(), CudaPools.best(0));
@@ -84,6 +82,10 @@ public final class CudaPool {
                 program.child(folder, mode);
             }
         }
+    }
+
+    private static PrintWriter writer(Path folder, String name) throws IOException {
+        return new PrintWriter(Files.newBufferedWriter(folder.resolve(name)));
     }
 
     /** One part that fails is told and does not take the others with it. */
