@@ -15,7 +15,8 @@ import java.util.Optional;
  * @param normalization also batch normalisation, which then detaches no arrays
  * @param reuseForward the backward pass takes the forward pass's result where Deeplearning4j would compute it again and the
  *     result is provably the same, bit for bit; only with workspaces
- * @param deterministic only algorithms that repeat bit for bit
+ * @param deterministic only algorithms that repeat bit for bit; two runs are equal if they also choose the same, which takes a
+ *     cache, or ranks instead of measured times
  * @param tf32 allows tensor cores that round factors to 10 bits of mantissa; exactness {@code LOSSY}
  * @param scratchBytes most scratch memory for each stream; a pass that fits nowhere within may take four times as much before
  *     it goes to the built-in path
@@ -33,7 +34,7 @@ public record Convolutions(
         boolean measured,
         int maxParts,
         Optional<Path> cache) {
-    /** 256 MiB: the largest that any layer of VGG16 at batch 32 gains from. */
+    /** 256 MiB: less than one array of activations of VGG16's first layers at batch 32. */
     public static final long DEFAULT_SCRATCH_BYTES = 256L << 20;
 
     private static final int DEFAULT_PARTS = 4;

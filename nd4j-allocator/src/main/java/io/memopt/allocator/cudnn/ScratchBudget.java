@@ -14,7 +14,7 @@ import java.util.TreeSet;
  * against scratch a walk over at most as many budgets as there are ways: O(w log w + w p) for w ways in p passes.
  *
  * <p>The question is that of Y. Oyama, T. Ben-Nun, T. Hoefler, S. Matsuoka: Accelerating Deep Learning Frameworks with
- * Micro-Batches, IEEE CLUSTER 2018, doi:10.1109/CLUSTER.2018.00058, whose WD case divides a budget among layers that do not
+ * Micro-Batches, IEEE CLUSTER 2018 (Belfast), whose WD case divides a budget among layers that do not
  * share. Here they share; ways that compute a minibatch in parts come in as further ways, see {@link ConvolutionAlgorithm#parts}.
  *
  * <p>Pure functions.
