@@ -163,7 +163,8 @@ class PlannedCompanyTest {
             wrapper.fit(new ExistingDataSetIterator(Collections.nCopies(8, batch)));
         }
         assertThat(memopt.plans()).noneMatch(plan -> plan.state().equals("REFUSED"));
-        assertThat(memopt.summary().notes()).anyMatch(note -> note.contains("6 passes served, 0 missed"));
+        // Seven when one worker has proved the plan before the other asks.
+        assertThat(memopt.summary().notes()).anyMatch(note -> note.matches(".*: [67] passes served, 0 missed.*"));
         assertThat(network.score(batch)).isLessThan(before);
         memopt.close();
     }
