@@ -42,7 +42,7 @@ public final class MemoryHooks {
     private static boolean usesWanted;
     private static int usesBorrowed;
     /** In front of ND4J's own calls while memory is served, or was served and is still in use; else null. */
-    private static @Nullable ServingOps layer;
+    private static volatile @Nullable ServingOps layer;
 
     private MemoryHooks() {}
 
@@ -236,6 +236,14 @@ public final class MemoryHooks {
     }
 
     /** Takes the layer out once nothing of what it served is in use. */
+    /** What is served keeps no more than is in use; does nothing when nothing is served. */
+    static void trimServed() {
+        ServingOps serving = layer;
+        if (serving != null) {
+            serving.memory().trim();
+        }
+    }
+
     static synchronized void removeIdleLayer() {
         ServingOps idle = layer;
         if (idle == null || !idle.memory().isOver()) {

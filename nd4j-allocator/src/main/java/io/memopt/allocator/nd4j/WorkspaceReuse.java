@@ -42,16 +42,21 @@ public final class WorkspaceReuse {
     /**
      * Gives back the blocks and spilled arrays that ND4J holds for the closed network workspaces of the calling thread, and
      * has ND4J forget what sizes it learnt for them. Bytes that they need from now on come from the arena or are allocated
-     * one by one.
+     * one by one. Where device memory is served from a pool, that gives back what it then does not need.
      */
     public static void releaseBlocks() {
+        boolean forgotten = false;
         for (MemoryWorkspace workspace : Nd4j.getWorkspaceManager().getAllWorkspacesForCurrentThread()) {
             if (workspace instanceof ForgetfulWorkspace forgetful
                     && NetworkWorkspaces.serves(workspace.getId())
                     && !workspace.isScopeActive()
                     && forgetful.holdsMemory()) {
                 forgetful.forgetBlock();
+                forgotten = true;
             }
+        }
+        if (forgotten) {
+            MemoryHooks.trimServed();
         }
     }
 

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.gpu;
+
+import io.memopt.MemOpt;
+import io.memopt.MemOptConfig;
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.recording.PeakWindow;
+import io.memopt.strategy.DeviceMemory;
+import io.memopt.strategy.HostMirrors;
+import io.memopt.strategy.PlanRow;
+import io.memopt.strategy.Reuse;
+import io.memopt.strategy.cudnn.Convolutions;
+import io.memopt.testing.Networks;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import org.deeplearning4j.nn.api.Model;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.nativeblas.NativeOpsHolder;
+
+/**
+ * Memory and time together of plain Deeplearning4j and of what this library makes of it, on a CUDA backend; a program, because
+ * the tests' class path has none. Each way of each network has a JVM of its own and prints one line: most device memory by the
+ * books and by the driver (growth since before the network), most host memory, first and median step, and a hash of the
+ * parameters, equal for equal bits.
+ *
+ * <p>Ways: {@code PLAIN}; {@code EXACT}, planned workspaces, pool and untouched mirrors, the same bits as plain; {@code CUDNN}, that
+ * and convolutions through cuDNN; {@code TF32}, that with tensor cores. Arguments: {@code NETWORK,batch,steps,WAY+WAY...} each.
+ */
+public final class CudaModels {
+    private static final double MIB = 1 << 20;
+    private static final String CHILD = "child";
+    private static final int REHEARSED = 4;
+    private static final long CHILD_SECONDS = 180;
+    private static final int PARTS = 4;
+
+    private enum Way {
+        PLAIN,
+        EXACT,
+        CUDNN,
+        TF32
+    }
+
+    private CudaModels() {}
+
+    public static void main(String[] arguments) throws IOException, InterruptedException {
+        if (arguments[0].equals(CHILD)) {
+            run(
+                    CudnnCase.valueOf(arguments[1]),
+                    Integer.parseInt(arguments[2]),
+                    Integer.parseInt(arguments[3]),
+                    arguments[4]);
+            return;
+        }
+        for (String argument : arguments) {
+            String[] parts = argument.split(",", PARTS);
+            for (String way : parts[3].split("\\+", -1)) {
+                child(parts[0], parts[1], parts[2], way);
+            }
+        }
+    }
+
+    private static void child(String... arguments) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), CudaModels.class.getName(), CHILD));
+        command.addAll(List.of(arguments));
+        Process process = new ProcessBuilder(command).inheritIO().start();
+        if (!process.waitFor(CHILD_SECONDS, TimeUnit.SECONDS)) {
+            System.out.println(String.join(" ", arguments) + ": still running after " + CHILD_SECONDS + " s");
+        }
+        process.destroyForcibly();
+    }
+
+    private static void run(CudnnCase kind, int batch, int steps, String name) {
+        Way way = Way.valueOf(name);
+        MemoryLedger ledger = MemoryHooks.install().ledger();
+        long before = freeBytes();
+        Nd4j.getRandom().setSeed(7);
+        Model model = kind.create();
+        DataSet[] data = {kind.data(batch, 0), kind.data(batch, 1)};
+        MemOpt memopt = way == Way.PLAIN ? null : MemOpt.attach(model, config(way));
+        long rehearsal = System.nanoTime();
+        if (memopt != null) {
+            memopt.rehearse(kind.data(REHEARSED, 9));
+        }
+        double prepared = (System.nanoTime() - rehearsal) / 1e6;
+        Nd4j.getRandom().setSeed(11);
+        double[] millis = new double[steps];
+        long least = Long.MAX_VALUE;
+        try (PeakWindow window = ledger.openPeakWindow()) {
+            for (int i = 0; i < steps; i++) {
+                long start = System.nanoTime();
+                Networks.fit(model, data[i % data.length]);
+                Nd4j.getExecutioner().commit();
+                millis[i] = (System.nanoTime() - start) / 1e6;
+                least = Math.min(least, freeBytes());
+            }
+            double first = millis[0];
+            double[] steady = Arrays.copyOfRange(millis, Math.min(3, steps - 1), steps);
+            Arrays.sort(steady);
+            print(
+                    "%-8s b%-4d %-5s device peak %8.1f MiB by the books, %8.1f after steps by the driver; host peak %7.1f MiB;"
+                            + " rehearsal %6.0f ms, first step %7.1f ms, median %8.3f ms (quartiles %.3f, %.3f); score %.7f, parameters %08x",
+                    kind,
+                    batch,
+                    way,
+                    window.take().reservedBytes(MemorySpace.DEVICE) / MIB,
+                    (before - least) / MIB,
+                    hostPeakBytes() / MIB,
+                    prepared,
+                    first,
+                    steady[steady.length / 2],
+                    steady[steady.length / 4],
+                    steady[steady.length * 3 / 4],
+                    model.score(),
+                    Arrays.hashCode(model.params().dup().data().asFloat()));
+        }
+        if (memopt != null) {
+            for (PlanRow row : memopt.plans()) {
+                print(
+                        "         plan %s %s: arena %.1f MiB, bound %.1f, open scopes %.1f, served %d, missed %d",
+                        row.state(),
+                        row.reason(),
+                        row.arenaBytes() / MIB,
+                        row.lowerBoundBytes() / MIB,
+                        row.scopeBytes() / MIB,
+                        row.served(),
+                        row.missed());
+            }
+            print("         pool %s", memopt.devicePool());
+        }
+    }
+
+    private static MemOptConfig config(Way way) {
+        MemOptConfig.Builder config = MemOptConfig.builder()
+                .reuse(Reuse.PLANNED)
+                .deviceMemory(DeviceMemory.POOL)
+                .hostMirrors(HostMirrors.UNTOUCHED);
+        return switch (way) {
+            case PLAIN, EXACT -> config.build();
+            case CUDNN -> config.convolutions(Convolutions.CUDNN).build();
+            case TF32 -> config.convolutions(Convolutions.CUDNN.withTf32(true)).build();
+        };
+    }
+
+    private static long freeBytes() {
+        Nd4j.getExecutioner().commit();
+        return NativeOpsHolder.getInstance().getDeviceNativeOps().getDeviceFreeMemory(0);
+    }
+
+    /** VmHWM of this process. */
+    private static long hostPeakBytes() {
+        try {
+            return Files.readAllLines(Path.of("/proc/self/status")).stream()
+                    .filter(line -> line.startsWith("VmHWM"))
+                    .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) << 10)
+                    .sum();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static void print(String format, Object... values) {
+        System.out.println(String.format(Locale.ROOT, format, values));
+    }
+}
