@@ -18,6 +18,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.deeplearning4j.nn.api.NeuralNetwork;
+import org.deeplearning4j.nn.layers.LayerHelper;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -26,7 +27,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * What the fields of some objects hold at one moment, and those of all objects that they refer to: layers with their
  * configuration, so that a layer that counts its calls or keeps arrays between them can be called once more unnoticed.
  *
- * <p>What Deeplearning4j's own classes make when it is first needed, such as views of gradients, stays. Networks, listeners and what lies in native memory are left out, but for arrays that belong to classes which are not
+ * <p>What Deeplearning4j's own classes make when it is first needed, such as views of gradients, stays. Networks, listeners, helpers of layers (they keep handles and scratch memory of a library) and what lies in native memory are left out, but for arrays that belong to classes which are not
  * Deeplearning4j's own: those are copied, as their owners may write into them. State in static fields and in classes of the
  * JDK and ND4J other than collections, arrays and atomic numbers is not seen.
  *
@@ -92,6 +93,7 @@ final class ObjectState {
     private static boolean isLeftOut(Object value) {
         return value instanceof NeuralNetwork
                 || value instanceof TrainingListener
+                || value instanceof LayerHelper
                 || value instanceof Enum
                 || (isForeign(value.getClass()) && !isHandled(value));
     }

@@ -4,7 +4,11 @@ package io.memopt.strategy.cudnn;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.memopt.MemOpt;
+import io.memopt.MemOptConfig;
 import io.memopt.allocator.cudnn.ConvolutionPass;
+import io.memopt.strategy.PlanRow;
+import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +27,9 @@ import org.nd4j.linalg.factory.Nd4j;
 /** Helpers in real networks. The engine below them computes on the host: what cuDNN does needs a GPU. */
 class CudnnLayersTest {
     private static final int ITERATIONS = 4;
+    /** By {@link #train}, with two examples each. */
+    private static final int TRAINED = 3;
+
     private static final int BATCH = 6;
     /** The engine sums in double precision, the built-in path in single precision. */
     private static final double BOUND = 1e-5;
@@ -61,6 +68,28 @@ class CudnnLayersTest {
 
         assertThat(reused).isEqualTo(again);
         assertThat(engine.forwards).hasSize(computedAgain / 2);
+    }
+
+    /** The trial of a plan computes a minibatch twice from one state; what an engine has learnt or holds is no part of that. */
+    @Test
+    void planned_isTrusted_andTheEngineKeepsWhatItHas() {
+        int[] unplanned = train(Networks.VGG, Convolutions.CUDNN);
+        int convolutions = engine.forwards.size() / TRAINED;
+        engine.forwards.clear();
+        MemOptConfig planned = MemOptConfig.builder().reuse(Reuse.PLANNED).build();
+
+        Nd4j.getRandom().setSeed(7);
+        Model model = Networks.VGG.create(WorkspaceMode.ENABLED);
+        layers.attach(model);
+        try (MemOpt memopt = MemOpt.attach(model, planned)) {
+            for (int i = 0; i < TRAINED; i++) {
+                Networks.fit(model, Networks.VGG.data(2, i));
+            }
+            assertThat(memopt.plans()).extracting(PlanRow::state).containsOnly("TRUSTED");
+        }
+
+        assertThat(bits(model.params())).isEqualTo(unplanned);
+        assertThat(engine.forwards).hasSize((TRAINED + 1) * convolutions);
     }
 
     @Test
@@ -224,7 +253,7 @@ class CudnnLayersTest {
         Model model = family.create(WorkspaceMode.ENABLED);
         CudnnLayers ours = CudnnLayers.on(engine, settings);
         ours.attach(model);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < TRAINED; i++) {
             Networks.fit(model, family.data(2, i));
         }
         ours.detach(model);

@@ -112,7 +112,11 @@ final class MappedPages implements MemorySource {
             int done = 0;
             try {
                 for (; done < handles.length; done++) {
-                    CudaDriver.check("cuMemMap", cuMemMap(address + done * pageBytes, pageBytes, 0, handles[done], 0));
+                    long page = address + done * pageBytes;
+                    int result = cuMemMap(page, pageBytes, 0, handles[done], 0);
+                    if (result != CudaDriver.SUCCESS) {
+                        CudaDriver.check("cuMemMap of handle " + handles[done] + " at address " + page, result);
+                    }
                 }
                 CudaDriver.check("cuMemSetAccess", cuMemSetAccess(address, handles.length * pageBytes, access, 1));
             } catch (MemorySourceException e) {
