@@ -79,7 +79,7 @@ class RunOptionsTest {
                 "--iterations=0|--iterations=0, expected at least 1",
                 "--port=65536|--port=65536, expected 0 to 65535",
                 "--keep-alive=-1|--keep-alive=-1, expected 0 to 86400",
-                "--reuse=SOME|Invalid value for option '--reuse': expected one of [OFF, RELEASED, PLANNED]",
+                "--reuse=SOME|Invalid value for option '--reuse': expected one of [OFF, RELEASED, SIZED, PLANNED]",
                 "--out|Missing required parameter for option '--out' (DIR)",
             })
     void option_whenWrong_isNamedWithTheUsage(String argument, String message) {

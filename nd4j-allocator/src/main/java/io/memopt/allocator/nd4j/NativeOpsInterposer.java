@@ -130,6 +130,16 @@ public abstract class NativeOpsInterposer implements NativeOps {
         return result;
     }
 
+    /**
+     * ND4J clears new arrays on a stream of its own, beside that of the operations. In an arena an operation may still read
+     * the array that had the bytes, so these are cleared in the order of the operations, which needs no waiting.
+     */
+    @Override
+    public int memsetAsync(Pointer to, int value, long bytes, int flags, Pointer stream) {
+        Pointer ordered = ArenaMemory.OnDevice.holds(addressOf(to)) ? OperationStream.ofThread() : stream;
+        return target.memsetAsync(to, value, bytes, flags, ordered);
+    }
+
     @Override
     @SuppressWarnings("rawtypes")
     public int execCustomOp2(PointerPointer extra, long hash, Pointer context) {

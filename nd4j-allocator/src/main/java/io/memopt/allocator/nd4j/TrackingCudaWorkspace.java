@@ -5,7 +5,6 @@ package io.memopt.allocator.nd4j;
 import io.memopt.allocator.event.MemorySpace;
 import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
-import org.nd4j.jita.allocator.impl.AtomicAllocator;
 import org.nd4j.jita.workspace.CudaWorkspace;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -15,7 +14,6 @@ import org.nd4j.linalg.api.memory.enums.MirroringPolicy;
 import org.nd4j.linalg.api.memory.enums.ResetPolicy;
 import org.nd4j.linalg.api.memory.pointers.PagedPointer;
 import org.nd4j.linalg.factory.Nd4j;
-import org.nd4j.linalg.jcublas.context.CudaContext;
 import org.nd4j.nativeblas.NativeOpsHolder;
 
 /**
@@ -117,12 +115,9 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, 
         return place;
     }
 
-    /** On the stream that ND4J clears with, after all that the other still has to do with the array that had these bytes. */
+    /** On the stream of the operations: after those that still read what lay there, before those to come. */
     private static void clear(PagedPointer bytes, long size) {
-        Nd4j.getExecutioner().commit();
-        CudaContext context = AtomicAllocator.getInstance().getDeviceContext();
-        NativeOpsHolder.getInstance().getDeviceNativeOps().memsetAsync(bytes, 0, size, 0, context.getSpecialStream());
-        context.syncSpecialStream();
+        NativeOpsHolder.getInstance().getDeviceNativeOps().memsetAsync(bytes, 0, size, 0, OperationStream.ofThread());
     }
 
     @Override
