@@ -16,6 +16,7 @@ final class Counts {
     private final LongAdder readNanos = new LongAdder();
     private final LongAdder prepareNanos = new LongAdder();
     private final LongAdder uploadNanos = new LongAdder();
+    private final LongAdder exposedUploadNanos = new LongAdder();
     private final LongAdder uploadedBytes = new LongAdder();
     private final LongAdder waits = new LongAdder();
     private final LongAdder waitNanos = new LongAdder();
@@ -49,11 +50,13 @@ final class Counts {
         }
     }
 
-    void waited(long nanos) {
+    /** A batch whose copies took {@code copyNanos} was waited for. */
+    void waited(long nanos, long copyNanos) {
         waits.increment();
         waitNanos.add(nanos);
+        exposedUploadNanos.add(Math.min(nanos, copyNanos));
         if (parent != null) {
-            parent.waited(nanos);
+            parent.waited(nanos, copyNanos);
         }
     }
 
@@ -81,6 +84,7 @@ final class Counts {
                 readNanos.sum(),
                 prepareNanos.sum(),
                 uploadNanos.sum(),
+                exposedUploadNanos.sum(),
                 uploadedBytes.sum(),
                 waits.sum(),
                 waitNanos.sum(),

@@ -167,7 +167,7 @@ final class Pass<T> {
             stage.arrays().detach(prepared);
             long middle = System.nanoTime();
             step = "the copy to the device";
-            upload(prepared);
+            slot.uploadNanos(upload(prepared));
             long end = System.nanoTime();
             counts.prepared(middle - start);
             rule.prepared(readNanos + end - start);
@@ -180,12 +180,15 @@ final class Pass<T> {
         room.prepared();
     }
 
-    private void upload(T batch) {
+    /** Returns nanoseconds. */
+    private long upload(T batch) {
         long start = System.nanoTime();
         long[] copied = {0};
         stage.arrays().forEach(batch, array -> copied[0] += stage.upload().upload(array));
         stage.upload().awaitThread();
-        counts.uploaded(copied[0], System.nanoTime() - start);
+        long nanos = System.nanoTime() - start;
+        counts.uploaded(copied[0], nanos);
+        return nanos;
     }
 
     /** The reader was busy for {@code nanos} with the batch before. */

@@ -13,6 +13,8 @@ import java.util.Locale;
  * @param readNanos the base iterator took
  * @param prepareNanos preparation and preprocessors took
  * @param uploadNanos copies to the device took, waits for the device included
+ * @param exposedUploadNanos most of that which the reader can have waited for: for each batch the time of its copies or the time
+ *     that it was waited for, whichever is less
  * @param uploadedBytes copied to the device
  * @param waits batches that the reader had to wait for
  * @param waitNanos it waited
@@ -26,6 +28,7 @@ public record PrefetchStatistics(
         long readNanos,
         long prepareNanos,
         long uploadNanos,
+        long exposedUploadNanos,
         long uploadedBytes,
         long waits,
         long waitNanos,
@@ -45,19 +48,33 @@ public record PrefetchStatistics(
      * without threads would have 0.
      */
     public double hiddenShare() {
-        return hidden(preparationNanos());
+        return hidden(preparationNanos(), waitNanos);
     }
 
-    /**
-     * Share of the copies to the device that was hidden for sure, 0 to 1: as if all waiting had been for copies; 1 when there
-     * were none.
-     */
+    /** Share of {@link #uploadNanos} that the reader did not wait for, 0 to 1, at least; 1 when nothing was copied. */
     public double hiddenUploadShare() {
-        return hidden(uploadNanos);
+        return hidden(uploadNanos, exposedUploadNanos);
     }
 
-    private double hidden(long nanos) {
-        return nanos <= 0 ? 1 : Math.max(0, 1 - (double) waitNanos / nanos);
+    /** What was added since {@code earlier} figures of the same iterator; depth, bytes ahead and their peak are those of now. */
+    public PrefetchStatistics since(PrefetchStatistics earlier) {
+        return new PrefetchStatistics(
+                batches - earlier.batches,
+                bytes - earlier.bytes,
+                readNanos - earlier.readNanos,
+                prepareNanos - earlier.prepareNanos,
+                uploadNanos - earlier.uploadNanos,
+                exposedUploadNanos - earlier.exposedUploadNanos,
+                uploadedBytes - earlier.uploadedBytes,
+                waits - earlier.waits,
+                waitNanos - earlier.waitNanos,
+                depth,
+                aheadBytes,
+                peakAheadBytes);
+    }
+
+    private static double hidden(long nanos, long exposedNanos) {
+        return nanos <= 0 ? 1 : Math.max(0, 1 - (double) exposedNanos / nanos);
     }
 
     /** One line, with the share that was hidden first. */

@@ -78,7 +78,7 @@ final class Prefetcher<T> {
         T batch = take(running, slot.get());
         counts.handedOut(slot.get().bytes());
         if (waitNanos > 0) {
-            counts.waited(waitNanos);
+            counts.waited(waitNanos, slot.get().uploadNanos());
         }
         waitNanos = 0;
         lent = options.closeUsed() ? batch : null;

@@ -17,6 +17,7 @@ final class Slot<T> {
     private @Nullable T batch;
     private @Nullable PrefetchException failure;
     private volatile long bytes;
+    private volatile long uploadNanos;
 
     /** The batch of {@code number}, from 0. */
     Slot(long number) {
@@ -34,6 +35,15 @@ final class Slot<T> {
 
     void bytes(long value) {
         bytes = value;
+    }
+
+    /** What its copies to the device took. */
+    long uploadNanos() {
+        return uploadNanos;
+    }
+
+    void uploadNanos(long value) {
+        uploadNanos = value;
     }
 
     /** True for the first call: the slot counts as ahead no more. */

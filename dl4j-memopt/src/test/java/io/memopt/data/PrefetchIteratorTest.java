@@ -198,11 +198,15 @@ class PrefetchIteratorTest {
     void arrays_madeAndTakenInsideWorkspaces_areDetached() {
         WorkspaceConfiguration configuration =
                 WorkspaceConfiguration.builder().initialSize(1 << 16).build();
+        AtomicInteger attached = new AtomicInteger();
+        // The thread that reads has a workspace open all the time.
         Batches base = new Batches(10, i -> {
-            try (MemoryWorkspace ignored =
-                    Nd4j.getWorkspaceManager().getAndActivateWorkspace(configuration, "WS_OF_READER")) {
-                return batch(i);
+            if (i == 0) {
+                Nd4j.getWorkspaceManager().getAndActivateWorkspace(configuration, "WS_OF_READER");
             }
+            DataSet batch = batch(i);
+            attached.addAndGet(batch.getFeatures().isAttached() ? 1 : 0);
+            return batch;
         });
         try (PrefetchDataSetIterator data = new PrefetchDataSetIterator(base);
                 MemoryWorkspace ignored =
@@ -213,6 +217,7 @@ class PrefetchIteratorTest {
                 assertThat(batch.getLabels().isAttached()).isFalse();
                 assertThat(batch.getFeatures()).isEqualTo(batch(i).getFeatures());
             }
+            assertThat(attached).hasValue(10);
         }
     }
 

@@ -25,6 +25,7 @@ import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.AsyncDataSetIterator;
 import org.nd4j.linalg.dataset.DataSet;
@@ -36,17 +37,22 @@ import org.nd4j.linalg.factory.Nd4j;
  * each way to read prints step time, copies, waits for streams, what was hidden, and whether parameters equal those of the
  * first way bit for bit. Needs no more than a minute and a half; a part that would begin later is left out, aloud.
  *
- * <p>Arguments: folder for {@code prefetch.txt}; {@code small} leaves VGG-16 out.
+ * <p>Arguments: folder for {@code prefetch.txt}; {@code dry} trains two steps of
+ * the small networks only, to try the program where no GPU is.
  */
 public final class CudaPrefetch {
-    private static final int WARM = 5;
+    private static final int WARM = 3;
+    private static final int DRY_STEPS = 2;
+    private static final double MIB = 1 << 20;
     private static final long BUDGET_NANOS = 75_000_000_000L;
 
     private final long start = System.nanoTime();
     private final PrintWriter out;
+    private final boolean dry;
 
-    private CudaPrefetch(PrintWriter out) {
+    private CudaPrefetch(PrintWriter out, boolean dry) {
         this.out = out;
+        this.dry = dry;
     }
 
     /** How batches get from the base iterator to the network. */
@@ -67,11 +73,11 @@ public final class CudaPrefetch {
         Files.createDirectories(folder);
         try (PrintWriter file =
                 new PrintWriter(folder.resolve("prefetch.txt").toFile(), StandardCharsets.UTF_8)) {
-            new CudaPrefetch(file).run(!Arrays.asList(arguments).contains("small"));
+            new CudaPrefetch(file, Arrays.asList(arguments).contains("dry")).run();
         }
     }
 
-    private void run(boolean large) {
+    private void run() {
         print("backend %s, ND4J %s", Nd4jFacts.backend(), Nd4jFacts.version());
         MemOptConfig plain = MemOptConfig.defaults();
         compare(new Case(
@@ -82,7 +88,7 @@ public final class CudaPrefetch {
                 i -> HostBatches.images(i, 10, 256, 3, 16, 16),
                 40,
                 plain));
-        if (large) {
+        if (!dry) {
             MemOptConfig pooled = MemOptConfig.builder()
                     .deviceMemory(DeviceMemory.POOL)
                     .hostMirrors(HostMirrors.UNTOUCHED)
@@ -116,70 +122,86 @@ public final class CudaPrefetch {
 
     private int[] train(Case of, Way way) {
         MultiLayerNetwork network = of.network().get();
+        int steps = dry ? DRY_STEPS : of.steps();
         try (MemOpt ignored = MemOpt.attach(network, of.config())) {
-            fit(network, of, way, WARM);
             FlowCounters flows = MemoryHooks.recording().ledger().flows();
-            long tiny = tiny(flows);
-            long waits = flows.synchronizations();
-            long copied = flows.transferredBytes(TransferDirection.HOST_TO_DEVICE);
-            long begin = System.nanoTime();
-            String told = fit(network, of, way, of.steps());
-            double milliseconds = (System.nanoTime() - begin) / 1e6 / of.steps();
-            print(
-                    "%s, %s: %.3f ms a step, %.1f waits for streams, %.1f tiny copies, %.3f MiB to the device through ND4J",
-                    of.name(),
-                    way,
-                    milliseconds,
-                    (flows.synchronizations() - waits) / (double) of.steps(),
-                    (tiny(flows) - tiny) / (double) of.steps(),
-                    (flows.transferredBytes(TransferDirection.HOST_TO_DEVICE) - copied) / of.steps() / 1048576.0);
-            print("%s", told);
+            DataSetIterator base = new HostBatches(WARM + steps, of.batches());
+            switch (way) {
+                case PLAIN -> measure(of, way, network, base, flows);
+                case ASYNC -> {
+                    AsyncDataSetIterator data = new AsyncDataSetIterator(base);
+                    measure(of, way, network, data, flows);
+                    data.shutdown();
+                }
+                case PREFETCH -> {
+                    try (PrefetchDataSetIterator data = new PrefetchDataSetIterator(base, options())) {
+                        measure(of, way, network, data, flows);
+                    }
+                }
+                case PREFETCH_DECODING -> {
+                    DataSetIterator numbers = new HostBatches(
+                            WARM + steps, i -> new DataSet(Nd4j.scalar((float) i), Nd4j.scalar(0f)));
+                    try (PrefetchDataSetIterator data = new PrefetchDataSetIterator(
+                            numbers, options(), batch -> of.batches().apply((int)
+                                    batch.getFeatures().getFloat(0)))) {
+                        measure(of, way, network, data, flows);
+                    }
+                }
+            }
             return bits(network.params());
         }
     }
 
-    /** Trains {@code steps} steps; what the iterator tells about them. */
-    private static String fit(MultiLayerNetwork network, Case of, Way way, int steps) {
-        DataSetIterator base = new HostBatches(steps, way != Way.PLAIN, of.batches());
-        String told = "";
-        switch (way) {
-            case PLAIN -> network.fit(base);
-            case ASYNC -> {
-                AsyncDataSetIterator data = new AsyncDataSetIterator(base);
-                network.fit(data);
-                data.shutdown();
-            }
-            case PREFETCH -> told = prefetch(network, new PrefetchDataSetIterator(base, options()));
-            case PREFETCH_DECODING -> {
-                DataSetIterator numbers =
-                        new HostBatches(steps, true, i -> new DataSet(Nd4j.scalar((float) i), Nd4j.scalar(0f)));
-                told = prefetch(
-                        network,
-                        new PrefetchDataSetIterator(
-                                numbers,
-                                options(),
-                                batch -> of.batches().apply((int) batch.getFeatures().getFloat(0))));
-            }
+    /** Trains to the end of {@code data}; tells of the steps after the first few. */
+    private void measure(
+            Case of, Way way, MultiLayerNetwork network, DataSetIterator data, FlowCounters flows) {
+        for (int i = 0; i < WARM; i++) {
+            step(network, data);
         }
         Nd4j.getExecutioner().commit();
-        return told;
+        long tiny = tiny(flows);
+        long waits = flows.synchronizations();
+        long copied = flows.transferredBytes(TransferDirection.HOST_TO_DEVICE);
+        PrefetchStatistics before = statistics(data);
+        long begin = System.nanoTime();
+        int steps = 0;
+        for (; data.hasNext(); steps++) {
+            step(network, data);
+        }
+        Nd4j.getExecutioner().commit();
+        print(
+                "%s, %s: %.3f ms a step, %.1f waits for streams, %.1f tiny copies, %.3f MiB booked as copied to the device",
+                of.name(),
+                way,
+                (System.nanoTime() - begin) / 1e6 / steps,
+                (flows.synchronizations() - waits) / (double) steps,
+                (tiny(flows) - tiny) / (double) steps,
+                (flows.transferredBytes(TransferDirection.HOST_TO_DEVICE) - copied) / steps / MIB);
+        PrefetchStatistics told = statistics(data);
+        if (before != null && told != null) {
+            PrefetchStatistics added = told.since(before);
+            print(
+                    "   %s; %.1f %% of copy time hidden, copied at %.1f GB/s a thread",
+                    added,
+                    100 * added.hiddenUploadShare(),
+                    added.uploadedBytes() / (double) Math.max(1, added.uploadNanos()));
+        }
+    }
+
+    /** A step as Deeplearning4j's own loop over an iterator makes it. */
+    private static void step(MultiLayerNetwork network, DataSetIterator data) {
+        if (!data.hasNext()) {
+            throw new IllegalStateException("The iterator ended too early");
+        }
+        network.fit(data.next());
+    }
+
+    private static @Nullable PrefetchStatistics statistics(DataSetIterator data) {
+        return data instanceof PrefetchDataSetIterator prefetching ? prefetching.statistics() : null;
     }
 
     private static PrefetchOptions options() {
         return PrefetchOptions.DEFAULTS.withCloseUsed(true);
-    }
-
-    private static String prefetch(MultiLayerNetwork network, PrefetchDataSetIterator data) {
-        try (data) {
-            network.fit(data);
-            PrefetchStatistics statistics = data.statistics();
-            return String.format(
-                    Locale.ROOT,
-                    "   %s; at least %.1f %% of copy time hidden, copied at %.1f GB/s a thread",
-                    statistics,
-                    100 * statistics.hiddenUploadShare(),
-                    statistics.uploadedBytes() / (double) Math.max(1, statistics.uploadNanos()));
-        }
     }
 
     private static long tiny(FlowCounters flows) {

@@ -20,14 +20,11 @@ final class HostBatches implements DataSetIterator {
     private static final long serialVersionUID = 1;
 
     private final int count;
-    private final boolean async;
     private final transient IntFunction<DataSet> maker;
     private int next;
 
-    /** @param async what {@link #asyncSupported()} says: when false Deeplearning4j reads on the training thread */
-    HostBatches(int count, boolean async, IntFunction<DataSet> maker) {
+    HostBatches(int count, IntFunction<DataSet> maker) {
         this.count = count;
-        this.async = async;
         this.maker = maker;
     }
 
@@ -85,7 +82,7 @@ final class HostBatches implements DataSetIterator {
 
     @Override
     public boolean asyncSupported() {
-        return async;
+        return true;
     }
 
     @Override
