@@ -85,6 +85,10 @@ final class Pass<T> {
         slot.await();
         head = null;
         leave(slot);
+        if (slot.isFailed()) {
+            stop();
+            head = new Slot<>(END);
+        }
         return slot.get();
     }
 

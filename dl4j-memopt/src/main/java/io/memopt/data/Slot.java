@@ -72,6 +72,11 @@ final class Slot<T> {
         ready.await();
     }
 
+    /** True when {@link #get} throws; only when ready. */
+    boolean isFailed() {
+        return failure != null;
+    }
+
     /** What it became; only when ready. */
     T get() {
         if (failure != null) {

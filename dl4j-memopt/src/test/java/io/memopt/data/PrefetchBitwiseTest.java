@@ -5,7 +5,6 @@ package io.memopt.data;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.memopt.testing.Networks;
-
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -35,8 +34,8 @@ class PrefetchBitwiseTest {
         plain.setPreProcessor(batch -> batch.getFeatures().subi(0.5f).muli(1.7f));
         Batches base = batches(family);
         base.setPreProcessor(batch -> batch.getFeatures().subi(0.5f));
-        try (PrefetchDataSetIterator prefetched =
-                new PrefetchDataSetIterator(base, PrefetchOptions.DEFAULTS.withThreads(3).withCloseUsed(true))) {
+        try (PrefetchDataSetIterator prefetched = new PrefetchDataSetIterator(
+                base, PrefetchOptions.DEFAULTS.withThreads(3).withCloseUsed(true))) {
             prefetched.setPreProcessor(batch -> batch.getFeatures().muli(1.7f));
 
             assertThat(state(train(family, mode, prefetched))).isEqualTo(state(train(family, mode, plain)));
@@ -62,15 +61,15 @@ class PrefetchBitwiseTest {
     void multiDataSets_keepEveryArray_andThePreProcessorSeesThem() {
         DataSet batch = Networks.LSTM_TEXT.data(4, 1);
         MultiDataSet multi = new MultiDataSet(
-                new INDArray[] {batch.getFeatures()},
-                new INDArray[] {batch.getLabels()},
-                null,
-                new INDArray[] {batch.getLabels().max(1)});
+                new INDArray[] {batch.getFeatures()}, new INDArray[] {batch.getLabels()}, null, new INDArray[] {
+                    batch.getLabels().max(1)
+                });
         MultiDataSetIterator base = new SingletonMultiDataSetIterator(multi);
         PrefetchOptions options = PrefetchOptions.DEFAULTS.withReadAheadAnyway(true);
         try (PrefetchMultiDataSetIterator prefetched = new PrefetchMultiDataSetIterator(base, options)) {
             INDArray twice = batch.getFeatures().mul(2);
-            prefetched.setPreProcessor(data -> data.setFeatures(0, data.getFeatures(0).mul(2)));
+            prefetched.setPreProcessor(
+                    data -> data.setFeatures(0, data.getFeatures(0).mul(2)));
 
             org.nd4j.linalg.dataset.api.MultiDataSet out = prefetched.next();
 

@@ -129,6 +129,9 @@ class PrefetchIteratorTest {
                     .isInstanceOf(PrefetchException.class)
                     .hasMessageContaining("Batch 0")
                     .hasCauseInstanceOf(IllegalStateException.class);
+            assertThat(data.hasNext()).isFalse();
+            data.reset();
+            assertThat(data.statistics().aheadBytes()).isZero();
         }
     }
 
@@ -158,7 +161,9 @@ class PrefetchIteratorTest {
         until(() -> own.stream().noneMatch(Thread::isAlive));
         assertThat(data.hasNext()).isFalse();
         assertThatThrownBy(data::next).isInstanceOf(NoSuchElementException.class);
-        assertThatThrownBy(data::reset).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
+        assertThatThrownBy(data::reset)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
         assertThat(data.statistics().aheadBytes()).isZero();
     }
 
@@ -229,8 +234,7 @@ class PrefetchIteratorTest {
         assertThatThrownBy(() -> new PrefetchDataSetIterator(base))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("withReadAheadAnyway");
-        try (PrefetchDataSetIterator data =
-                new PrefetchDataSetIterator(base, OPTIONS.withReadAheadAnyway(true))) {
+        try (PrefetchDataSetIterator data = new PrefetchDataSetIterator(base, OPTIONS.withReadAheadAnyway(true))) {
             assertThat(numbers(data)).containsExactly(0, 1, 2);
         }
     }

@@ -66,13 +66,16 @@ public final class CudaPrefetch {
     }
 
     private record Case(
-            String name, Supplier<MultiLayerNetwork> network, IntFunction<DataSet> batches, int steps, MemOptConfig config) {}
+            String name,
+            Supplier<MultiLayerNetwork> network,
+            IntFunction<DataSet> batches,
+            int steps,
+            MemOptConfig config) {}
 
     public static void main(String[] arguments) throws IOException {
         Path folder = Path.of(arguments.length > 0 ? arguments[0] : ".");
         Files.createDirectories(folder);
-        try (PrintWriter file =
-                new PrintWriter(folder.resolve("prefetch.txt").toFile(), StandardCharsets.UTF_8)) {
+        try (PrintWriter file = new PrintWriter(folder.resolve("prefetch.txt").toFile(), StandardCharsets.UTF_8)) {
             new CudaPrefetch(file, Arrays.asList(arguments).contains("dry")).run();
         }
     }
@@ -81,7 +84,11 @@ public final class CudaPrefetch {
         print("backend %s, ND4J %s", Nd4jFacts.backend(), Nd4jFacts.version());
         MemOptConfig plain = MemOptConfig.defaults();
         compare(new Case(
-                "LeNet batch 256", () -> network(Networks.LENET), i -> HostBatches.images(i, 10, 256, 784), 100, plain));
+                "LeNet batch 256",
+                () -> network(Networks.LENET),
+                i -> HostBatches.images(i, 10, 256, 784),
+                100,
+                plain));
         compare(new Case(
                 "VGG-like batch 256",
                 () -> network(Networks.VGG),
@@ -139,11 +146,13 @@ public final class CudaPrefetch {
                     }
                 }
                 case PREFETCH_DECODING -> {
-                    DataSetIterator numbers = new HostBatches(
-                            WARM + steps, i -> new DataSet(Nd4j.scalar((float) i), Nd4j.scalar(0f)));
+                    DataSetIterator numbers =
+                            new HostBatches(WARM + steps, i -> new DataSet(Nd4j.scalar((float) i), Nd4j.scalar(0f)));
                     try (PrefetchDataSetIterator data = new PrefetchDataSetIterator(
-                            numbers, options(), batch -> of.batches().apply((int)
-                                    batch.getFeatures().getFloat(0)))) {
+                            numbers,
+                            options(),
+                            batch ->
+                                    of.batches().apply((int) batch.getFeatures().getFloat(0)))) {
                         measure(of, way, network, data, flows);
                     }
                 }
@@ -153,8 +162,7 @@ public final class CudaPrefetch {
     }
 
     /** Trains to the end of {@code data}; tells of the steps after the first few. */
-    private void measure(
-            Case of, Way way, MultiLayerNetwork network, DataSetIterator data, FlowCounters flows) {
+    private void measure(Case of, Way way, MultiLayerNetwork network, DataSetIterator data, FlowCounters flows) {
         for (int i = 0; i < WARM; i++) {
             step(network, data);
         }
