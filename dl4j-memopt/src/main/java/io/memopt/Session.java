@@ -4,6 +4,7 @@ package io.memopt;
 
 import io.memopt.allocator.cudnn.LayerEngineException;
 import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.EventSink;
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.ArenaFigures;
@@ -23,8 +24,11 @@ import io.memopt.allocator.recording.TraceWriter;
 import io.memopt.allocator.use.ScopeCheck;
 import io.memopt.allocator.use.ScopeFinding;
 import io.memopt.allocator.use.UseBook;
+import io.memopt.data.PrefetchStatistics;
+import io.memopt.data.PrefetchTotals;
 import io.memopt.listeners.jfr.JfrBridge;
 import io.memopt.listeners.metrics.MemoptMetrics;
+import io.memopt.listeners.metrics.PrefetchFigures;
 import io.memopt.listeners.metrics.RecorderCost;
 import io.memopt.listeners.metrics.RecorderFigures;
 import io.memopt.listeners.metrics.TrainingTimers;
@@ -87,6 +91,7 @@ final class Session {
     private final MemoptMetrics metrics;
     private final @Nullable EventRing history;
     private final JfrBridge flightRecorder;
+    private final Optional<EventSink> profilerRanges;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
     private volatile String deviceProblem = "";
     private volatile @Nullable ScopeCheck scopeCheck;
@@ -117,6 +122,7 @@ final class Session {
             ledger.addSink(history);
         }
         this.flightRecorder = JfrBridge.open(ledger);
+        this.profilerRanges = ProfilerRanges.open(ledger);
         this.collections = GarbageCollectionWatch.start(ledger);
         this.metrics = MemoptMetrics.of(ledger, collections, timers)
                 .recorder(recorderFigures())
@@ -201,6 +207,10 @@ final class Session {
         MemoryService serving = service;
         if (serving != null) {
             notes.addAll(serving.notes());
+        }
+        PrefetchStatistics prefetched = PrefetchTotals.now();
+        if (prefetched.batches() > 0) {
+            notes.add(prefetched.toString());
         }
         times.notes(notes);
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
@@ -437,6 +447,7 @@ final class Session {
     private void end() {
         metrics.close();
         flightRecorder.close();
+        profilerRanges.ifPresent(ledger::removeSink);
         if (history != null) {
             ledger.removeSink(history);
         }
@@ -570,6 +581,13 @@ final class Session {
             public long mirrorBytes() {
                 MemoryService serving = service;
                 return serving == null ? 0 : serving.mirrorBytes();
+            }
+
+            @Override
+            public PrefetchFigures prefetch() {
+                PrefetchStatistics all = PrefetchTotals.now();
+                return new PrefetchFigures(
+                        all.batches(), all.preparationNanos(), all.waits(), all.waitNanos(), all.aheadBytes());
             }
 
             @Override

@@ -26,6 +26,7 @@ class ArchitectureTest {
     private static final String ANALYSIS = "io.memopt.analysis..";
     private static final String STRATEGY = "io.memopt.strategy..";
     private static final String FIT = "io.memopt.fit..";
+    private static final String DATA = "io.memopt.data..";
     private static final String OOM = "io.memopt.oom..";
     private static final String VERIFY = "io.memopt.verify..";
     private static final String REPORT = "io.memopt.report..";
@@ -55,6 +56,9 @@ class ArchitectureTest {
 
     @ArchTest
     static final ArchRule fit = onlyImports(FIT, ALLOCATOR, LISTENERS, DL4J, ND4J_LIBRARY);
+
+    @ArchTest
+    static final ArchRule data = onlyImports(DATA, ALLOCATOR, ND4J_LIBRARY);
 
     @ArchTest
     static final ArchRule oom = onlyImports(OOM, ANALYSIS, STRATEGY, EVENT);
@@ -93,7 +97,19 @@ class ArchitectureTest {
 
     @ArchTest
     static final ArchRule entry = onlyImports(
-            ENTRY, ANALYSIS, STRATEGY, FIT, OOM, VERIFY, REPORT, LISTENERS, ALLOCATOR, DL4J, ND4J_LIBRARY, MICROMETER);
+            ENTRY,
+            ANALYSIS,
+            STRATEGY,
+            FIT,
+            DATA,
+            OOM,
+            VERIFY,
+            REPORT,
+            LISTENERS,
+            ALLOCATOR,
+            DL4J,
+            ND4J_LIBRARY,
+            MICROMETER);
 
     @ArchTest
     static final ArchRule everyPackageHasARule = classes()
@@ -102,7 +118,7 @@ class ArchitectureTest {
             .and()
             .resideOutsideOfPackage("io.memopt.testing..") // the test networks of memopt-listeners, seen as a jar
             .should()
-            .resideInAnyPackage(ENTRY, ALLOCATOR, LISTENERS, ANALYSIS, STRATEGY, FIT, OOM, VERIFY, REPORT, CLI)
+            .resideInAnyPackage(ENTRY, ALLOCATOR, LISTENERS, ANALYSIS, STRATEGY, FIT, DATA, OOM, VERIFY, REPORT, CLI)
             .allowEmptyShould(true);
 
     @ArchTest

@@ -371,6 +371,11 @@ public final class SampleExporter implements AutoCloseable {
             double total = copied[i] * perSecond * scale / 6000;
             counter("memopt_transfer_seconds_total", "Time in copies", total, "direction", directions[i]);
         }
+        double[] tiny = {22, 16};
+        for (int i = 0; i < 2; i++) {
+            counter("memopt_transfers_tiny_total", "Tiny copies", tiny[i] * perSecond, "direction", directions[i]);
+        }
+        counter("memopt_stream_synchronizations_total", "Waits for a stream", 45 * perSecond);
     }
 
     private void time(double now) {
@@ -447,6 +452,11 @@ public final class SampleExporter implements AutoCloseable {
         counter("memopt_recorder_overhead_seconds_total", "Estimated time spent recording", events * 1.9e-6);
         gauge("memopt_recorder_memory_bytes", "Memory of the recorder itself", 9.5 * MIB);
         gauge("memopt_networks", "Attached networks", 1);
+        counter("memopt_prefetch_batches_total", "Batches handed out", now / ITERATION_SECONDS);
+        counter("memopt_prefetch_preparation_seconds_total", "Time to prepare batches", 0.3 * now);
+        counter("memopt_prefetch_wait_seconds_total", "Waits for batches", 0.01 * now);
+        counter("memopt_prefetch_waits_total", "Batches waited for", 0.02 * now / ITERATION_SECONDS);
+        gauge("memopt_prefetch_ahead_bytes", "Batches read ahead", 12 * MIB);
         gauge("memopt_leaked_prefetchers", "Prefetch threads that nobody reads", 0);
     }
 

@@ -132,8 +132,10 @@ public final class LedgerMetrics extends PassBinder {
                 rows.put(Metric.ALLOCATION_FAILURES, flows.failures(space), "space", lower(space));
             }
         }
+        rows.put(Metric.STREAM_SYNCHRONIZATIONS, flows.synchronizations());
         for (TransferDirection direction : TransferDirection.values()) {
             rows.put(Metric.TRANSFER, flows.transferredBytes(direction), "direction", lower(direction));
+            rows.put(Metric.TINY_TRANSFERS, flows.tinyTransfers(direction), "direction", lower(direction));
             rows.put(Metric.TRANSFER_SECONDS, flows.transferNanos(direction) * 1e-9, "direction", lower(direction));
         }
     }

@@ -90,6 +90,16 @@ public enum Metric {
             "memopt.allocation.failures", null, Type.FLOW, "Allocations refused by the operating system or driver"),
     TRANSFER("memopt.transfer", "bytes", Type.FLOW, "Bytes copied between memory spaces"),
     TRANSFER_SECONDS("memopt.transfer.seconds", "seconds", Type.FLOW, "Time that callers spent in copies"),
+    TINY_TRANSFERS(
+            "memopt.transfers.tiny",
+            null,
+            Type.FLOW,
+            "Copies of fewer than 4096 bytes: their cost is the call, not the bytes"),
+    STREAM_SYNCHRONIZATIONS(
+            "memopt.stream.synchronizations",
+            null,
+            Type.FLOW,
+            "Times that a thread waited for all work of a stream of a device"),
     ITERATION_SECONDS("memopt.iteration.seconds", "seconds", Type.TIMER, "Duration of training iterations"),
     PHASE("memopt.phase", "seconds", Type.TIMER, "Time in the phases of training and inference"),
     ITERATION("memopt.iteration", null, Type.LEVEL, "Number of the last finished iteration"),
@@ -112,6 +122,19 @@ public enum Metric {
             "Estimated time spent recording: events times the cost of one, measured at start"),
     RECORDER_MEMORY("memopt.recorder.memory", "bytes", Type.LEVEL, "Estimated memory held by the recorder itself"),
     NETWORKS("memopt.networks", null, Type.LEVEL, "Attached networks"),
+    PREFETCH_BATCHES("memopt.prefetch.batches", null, Type.FLOW, "Batches that prefetching iterators handed out"),
+    PREFETCH_PREPARATION(
+            "memopt.prefetch.preparation.seconds",
+            "seconds",
+            Type.FLOW,
+            "Time that threads of prefetching iterators took to read, prepare and copy batches"),
+    PREFETCH_WAIT(
+            "memopt.prefetch.wait.seconds",
+            "seconds",
+            Type.FLOW,
+            "The part of it that was not hidden: training waited for a batch"),
+    PREFETCH_WAITS("memopt.prefetch.waits", null, Type.FLOW, "Batches that training had to wait for"),
+    PREFETCH_AHEAD("memopt.prefetch.ahead", "bytes", Type.LEVEL, "Bytes of batches read ahead of training"),
     LEAKED_PREFETCHERS(
             "memopt.leaked.prefetchers", null, Type.LEVEL, "Prefetch threads whose iterator nobody reads any more");
 

@@ -73,6 +73,11 @@ public interface RecorderFigures {
         return 0;
     }
 
+    /** What prefetching iterators of the process did so far. */
+    default PrefetchFigures prefetch() {
+        return PrefetchFigures.NONE;
+    }
+
     /** Prefetch threads whose iterator nobody reads any more. */
     default int leakedPrefetchers() {
         return 0;

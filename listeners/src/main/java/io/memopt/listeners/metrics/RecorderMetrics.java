@@ -7,6 +7,8 @@ import java.util.function.LongSupplier;
 
 /** What recording itself does and costs. Every half minute a scrape measures the cost of an event, in about 15 ms. */
 public final class RecorderMetrics extends PassBinder {
+    private static final double NANO = 1e-9;
+
     private final MemoryLedger ledger;
     private final RecorderFigures figures;
     private double overheadSeconds;
@@ -29,7 +31,7 @@ public final class RecorderMetrics extends PassBinder {
 
     /** Never falls, although the cost of an event is found to be lower as code gets compiled. */
     private synchronized double overheadSeconds(long events) {
-        overheadSeconds += Math.max(0, events - countedEvents) * RecorderCost.nanosPerEvent() * 1e-9;
+        overheadSeconds += Math.max(0, events - countedEvents) * RecorderCost.nanosPerEvent() * NANO;
         countedEvents = Math.max(countedEvents, events);
         return overheadSeconds;
     }
@@ -52,5 +54,14 @@ public final class RecorderMetrics extends PassBinder {
         rows.put(Metric.POOL_DRIVER_CALLS, figures.poolDriverCalls());
         rows.put(Metric.HOST_MIRRORS, figures.mirrorBytes());
         rows.put(Metric.LEAKED_PREFETCHERS, figures.leakedPrefetchers());
+        prefetch(rows, figures.prefetch());
+    }
+
+    private static void prefetch(Rows rows, PrefetchFigures prefetch) {
+        rows.put(Metric.PREFETCH_BATCHES, prefetch.batches());
+        rows.put(Metric.PREFETCH_PREPARATION, prefetch.preparationNanos() * NANO);
+        rows.put(Metric.PREFETCH_WAIT, prefetch.waitNanos() * NANO);
+        rows.put(Metric.PREFETCH_WAITS, prefetch.waits());
+        rows.put(Metric.PREFETCH_AHEAD, prefetch.aheadBytes());
     }
 }

@@ -114,6 +114,10 @@ class CatalogueTest {
         assertThat(scrape.sum("memopt_allocation_failures_total")).isEqualTo(1);
         assertThat(scrape.sum("memopt_transfer_bytes_total", "direction", "host_to_host"))
                 .isEqualTo(256);
+        assertThat(scrape.sum("memopt_transfers_tiny_total", "direction", "host_to_host"))
+                .isEqualTo(1);
+        assertThat(scrape.sum("memopt_transfers_tiny_total")).isEqualTo(1);
+        assertThat(scrape.sum("memopt_stream_synchronizations_total")).isEqualTo(1);
         assertThat(scrape.sum("memopt_iteration")).isEqualTo(41);
         assertThat(scrape.sum("memopt_epoch")).isEqualTo(3);
         assertThat(scrape.sum("memopt_iteration_seconds_sum")).isEqualTo(0.02);

@@ -48,6 +48,7 @@ final class Driver {
         ledger.allocated(HOST, 4, 4, 256, 256);
         ledger.adopt(HOST, 5, 5, 4096, network, Category.PARAMETERS);
         ledger.transferred(TransferDirection.HOST_TO_HOST, 4, 5, 256, 1_500);
+        ledger.streamSynchronized();
         ledger.allocationFailed(HOST, 1L << 40);
         timers.iterationEnded(network, 41, 3, 20_000_000);
         timers.phaseEnded(network, Phase.FORWARD, 8_000_000);

@@ -15,7 +15,8 @@ import org.slf4j.LoggerFactory;
 /**
  * ND4J asks its holder for the native calls wherever it allocates, but its executioner, BLAS levels, random generator and
  * (on CUDA) transfer code keep a copy of the reference. This exchanges those copies, found by value, so that a late
- * installation also sees transfers and operations, and a removal leaves no trace.
+ * installation also sees transfers and operations, and a removal leaves no trace. The copy that CUDA contexts wait for their
+ * streams with is a constant: code that was compiled before a late installation goes on without being seen.
  */
 final class CachedNativeOps {
     private static final Logger log = LoggerFactory.getLogger(CachedNativeOps.class);
@@ -44,10 +45,14 @@ final class CachedNativeOps {
         try {
             field.setAccessible(true);
             Object owner = Modifier.isStatic(field.getModifiers()) ? null : holder;
-            if (constant || field.get(owner) != from || !field.getType().isInstance(to)) {
+            if (field.get(owner) != from || !field.getType().isInstance(to)) {
                 return false;
             }
-            field.set(owner, to);
+            if (constant) {
+                ConstantField.set(field, to);
+            } else {
+                field.set(owner, to);
+            }
             return true;
         } catch (ReflectiveOperationException | RuntimeException e) {
             log.debug("Native calls through {}.{} are not seen: {}", holder.getClass(), field.getName(), e.toString());
@@ -78,6 +83,7 @@ final class CachedNativeOps {
             Object allocator = type.getMethod("getInstance").invoke(null);
             add(holders, type.getMethod("getMemoryHandler").invoke(allocator));
             add(holders, type.getMethod("getFlowController").invoke(allocator));
+            add(holders, type.getMethod("getDeviceContext").invoke(allocator));
         } catch (ReflectiveOperationException e) {
             log.debug("CUDA transfers are not seen: {}", e.toString());
         }

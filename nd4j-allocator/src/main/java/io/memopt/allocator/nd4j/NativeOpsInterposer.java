@@ -141,6 +141,12 @@ public abstract class NativeOpsInterposer implements NativeOps {
     }
 
     @Override
+    public int streamSynchronize(Pointer stream) {
+        ledger.streamSynchronized();
+        return target.streamSynchronize(stream);
+    }
+
+    @Override
     @SuppressWarnings("rawtypes")
     public int execCustomOp2(PointerPointer extra, long hash, Pointer context) {
         NativeTemporaries probe = MemoryHooks.temporaries();

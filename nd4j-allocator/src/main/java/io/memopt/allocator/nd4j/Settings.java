@@ -24,9 +24,12 @@ public final class Settings {
     /** Off by default. On: memory tests write their baselines and compare nothing. */
     public static final String UPDATE_BASELINES = "memopt.updateBaselines";
 
+    /** Off by default. On: phases and layers are shown as ranges in the timelines of NVIDIA's profilers. */
+    public static final String NVTX = "memopt.nvtx";
+
     private static final Logger log = LoggerFactory.getLogger(Settings.class);
     private static final String PREFIX = "memopt.";
-    private static final List<String> KNOWN = List.of(EARLY, ENABLED, UPDATE_BASELINES);
+    private static final List<String> KNOWN = List.of(EARLY, ENABLED, NVTX, UPDATE_BASELINES);
     private static final AtomicBoolean checked = new AtomicBoolean();
 
     private Settings() {}
@@ -76,7 +79,7 @@ public final class Settings {
     }
 
     private static boolean byDefault(String name) {
-        return !name.equals(UPDATE_BASELINES);
+        return !name.equals(UPDATE_BASELINES) && !name.equals(NVTX);
     }
 
     private static boolean isBoolean(String value) {

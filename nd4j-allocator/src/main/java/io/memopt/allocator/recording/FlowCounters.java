@@ -10,6 +10,9 @@ import java.util.concurrent.atomic.LongAdder;
 
 /** Monotonic counts of what flowed since the start. Threading: any thread; sums are exact once writers rest. */
 public final class FlowCounters {
+    /** Copies of fewer bytes count as tiny: their cost is the call, not the bytes. */
+    public static final long TINY_BYTES = 4096;
+
     private static final int SPACES = MemorySpace.values().length;
 
     /** Count, allocated bytes and freed bytes of a kind in a space lie together: the hot path meets cold caches. */
@@ -24,6 +27,8 @@ public final class FlowCounters {
     private final LongAdder[] transfers = adders(TransferDirection.values().length);
     private final LongAdder[] transferredBytes = adders(TransferDirection.values().length);
     private final LongAdder[] transferNanos = adders(TransferDirection.values().length);
+    private final LongAdder[] tinyTransfers = adders(TransferDirection.values().length);
+    private final LongAdder synchronizations = new LongAdder();
     private final LongAdder[] collections = adders(2);
     private final LongAdder[] collectionNanos = adders(2);
 
@@ -52,6 +57,16 @@ public final class FlowCounters {
 
     public long transferredBytes(TransferDirection direction) {
         return transferredBytes[direction.ordinal()].sum();
+    }
+
+    /** Copies of fewer than {@link #TINY_BYTES}; they are part of {@link #transfers}. */
+    public long tinyTransfers(TransferDirection direction) {
+        return tinyTransfers[direction.ordinal()].sum();
+    }
+
+    /** Times that a thread waited for all work of a stream of a device. */
+    public long synchronizations() {
+        return synchronizations.sum();
     }
 
     /** Time that callers spent in copies. */
@@ -86,6 +101,13 @@ public final class FlowCounters {
         transfers[direction.ordinal()].increment();
         transferredBytes[direction.ordinal()].add(bytes);
         transferNanos[direction.ordinal()].add(nanos);
+        if (bytes < TINY_BYTES) {
+            tinyTransfers[direction.ordinal()].increment();
+        }
+    }
+
+    void synchronizedStream() {
+        synchronizations.increment();
     }
 
     void collected(boolean forced, long nanos) {

@@ -431,6 +431,11 @@ public final class MemoryLedger {
         emit(code, System.nanoTime(), context, context.owner(owners), 0, to, bytes, durationNanos);
     }
 
+    /** A thread waits for a stream. Counted only, for it happens thousands of times in a step; sinks do not hear of it. */
+    public void streamSynchronized() {
+        flows.synchronizedStream();
+    }
+
     /** The operating system or driver refused. */
     public void allocationFailed(MemorySpace space, long requested) {
         flows.failed(space);

@@ -65,6 +65,15 @@ class OpsFrontTest {
         assertThat(recording).containsAll(plain).contains("execTransformSame", "execReduceFloat2", "dbPrimaryBuffer");
     }
 
+    @Test
+    void streamSynchronize_ofTheInstalledFront_isCounted() {
+        MemoryLedger installed = MemoryHooks.install().ledger();
+
+        NativeOpsHolder.getInstance().getDeviceNativeOps().streamSynchronize(null);
+
+        assertThat(installed.flows().synchronizations()).isEqualTo(1);
+    }
+
     /** The class of a proxy is final. */
     @Test
     void opsOfAFinalClass_areForwardedOneByOne() throws ReflectiveOperationException {

@@ -25,7 +25,7 @@ class SettingsTest {
 
         assertThat(Settings.problems(properties))
                 .containsExactly("System property memopt.erly=false is not known and has no effect. Known are"
-                        + " memopt.early, memopt.enabled, memopt.updateBaselines.");
+                        + " memopt.early, memopt.enabled, memopt.nvtx, memopt.updateBaselines.");
     }
 
     @Test

@@ -385,6 +385,25 @@ class MemoryLedgerTest {
     }
 
     @Test
+    void flows_countTinyTransfersByDirection_andSynchronizationsWithoutEvents() {
+        long before = ledger.events();
+
+        ledger.transferred(TransferDirection.HOST_TO_DEVICE, 1, 2, 4095, 7);
+        ledger.transferred(TransferDirection.HOST_TO_DEVICE, 1, 2, 4096, 7);
+        ledger.transferred(TransferDirection.DEVICE_TO_HOST, 1, 2, 4, 7);
+        ledger.streamSynchronized();
+        ledger.streamSynchronized();
+
+        assertThat(ledger.flows().tinyTransfers(TransferDirection.HOST_TO_DEVICE))
+                .isEqualTo(1);
+        assertThat(ledger.flows().transfers(TransferDirection.HOST_TO_DEVICE)).isEqualTo(2);
+        assertThat(ledger.flows().tinyTransfers(TransferDirection.DEVICE_TO_HOST))
+                .isEqualTo(1);
+        assertThat(ledger.flows().synchronizations()).isEqualTo(2);
+        assertThat(ledger.events()).isEqualTo(before + 3);
+    }
+
+    @Test
     void sink_whenRemoved_hearsNothingMore() {
         int before = events.all().size();
 
