@@ -242,7 +242,7 @@ class PrefetchIteratorTest {
     @Test
     void preProcessor_setWhileBatchesAreInWork_isRefused_andAfterResetTaken() {
         try (PrefetchDataSetIterator data = new PrefetchDataSetIterator(batches(3))) {
-            data.hasNext();
+            assertThat(data.hasNext()).isTrue();
             assertThatThrownBy(() -> data.setPreProcessor(batch -> {})).isInstanceOf(IllegalStateException.class);
 
             data.reset();
@@ -340,7 +340,7 @@ class PrefetchIteratorTest {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (!condition.getAsBoolean()) {
             assertThat(System.nanoTime()).isLessThan(end);
-            Thread.yield();
+            Thread.onSpinWait();
         }
     }
 }

@@ -184,7 +184,7 @@ public final class CudaPrefetch {
                 (System.nanoTime() - begin) / 1e6 / steps,
                 (flows.synchronizations() - waits) / (double) steps,
                 (tiny(flows) - tiny) / (double) steps,
-                (flows.transferredBytes(TransferDirection.HOST_TO_DEVICE) - copied) / steps / MIB);
+                (flows.transferredBytes(TransferDirection.HOST_TO_DEVICE) - copied) / (steps * MIB));
         PrefetchStatistics told = statistics(data);
         if (before != null && told != null) {
             PrefetchStatistics added = told.since(before);
