@@ -21,7 +21,8 @@ import org.nd4j.linalg.api.memory.pointers.PagedPointer;
 class HostMirrorsTest {
     private static final long MIB = 1 << 20;
 
-    private final MemoryLedger ledger = new MemoryLedger(new OwnerTable(), new WorkspaceTable(), owner -> owner.category());
+    private final MemoryLedger ledger =
+            new MemoryLedger(new OwnerTable(), new WorkspaceTable(), owner -> owner.category());
     private final WorkspaceAccount account = ledger.openAccount("WS_LAYER_ACT_0", Thread.currentThread(), false);
     private final HostMirrors mirrors = new HostMirrors(ledger, account);
 
