@@ -6,7 +6,6 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
-import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -84,46 +83,43 @@ abstract class HeldMinibatch {
         return present;
     }
 
-    /**
-     * A MultiLayerNetwork forgets the masks that it was given: what remains are those of its layers. The first layer's is that of
-     * the features, unless its preprocessor reshaped it; the last layer's is that of the labels, or follows from the features'.
-     */
     private static final class OfLayers extends HeldMinibatch {
         private final MultiLayerNetwork network;
         private final INDArray input;
         private final INDArray labels;
-        private final List<@Nullable INDArray> masks = new ArrayList<>();
+        private final LayerMasks masks;
 
         private OfLayers(MultiLayerNetwork network) {
-            super(present(new INDArray[] {
-                network.getInput(),
-                network.getLabels(),
-                network.getLayers()[0].getMaskArray(),
-                network.getOutputLayer().getMaskArray()
-            }));
+            super(present(new INDArray[] {network.getInput(), network.getLabels()}));
             this.network = network;
             this.input = network.getInput();
             this.labels = network.getLabels();
-            for (Layer layer : network.getLayers()) {
-                masks.add(layer.getMaskArray());
-            }
+            this.masks = LayerMasks.of(network.getLayers());
+        }
+
+        @Override
+        int rows() {
+            int rows = super.rows();
+            return rows > 0 && masks.rows().stream().allMatch(its -> its % rows == 0) ? rows : 0;
+        }
+
+        @Override
+        String whyWhole() {
+            return super.whyWhole() + "; its layers' masks have " + masks.rows() + ", expected multiples of that";
         }
 
         @Override
         void give(int from, int to) {
             network.setInput(part(input, from, to));
             network.setLabels(part(labels, from, to));
-            network.clearLayerMaskArrays();
-            network.setLayerMaskArrays(part(masks.get(0), from, to), part(masks.get(masks.size() - 1), from, to));
+            masks.give(from, to, (int) input.size(0));
         }
 
         @Override
         void restore() {
             network.setInput(input);
             network.setLabels(labels);
-            for (int i = 0; i < masks.size(); i++) {
-                network.getLayers()[i].setMaskArray(masks.get(i));
-            }
+            masks.restore();
         }
     }
 

@@ -36,8 +36,8 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /** Gradients of parts are those of the minibatch, within what another order of summation makes of them. */
 class MicroBatchTest {
-    /** Largest seen is in README; parameters are below 1. */
-    private static final double BOUND = 1e-6;
+    /** Of parameters below 1 after ten iterations, and of scores up to 60; the largest seen is 4e-6. */
+    private static final double BOUND = 2e-5;
 
     @AfterEach
     void uninstall() {
@@ -51,6 +51,7 @@ class MicroBatchTest {
             TwinResult result = twin(each, MemOptConfig.builder().microBatch(size).build());
             System.out.println("micro-batches of " + size + ", " + each + ": " + result.attached());
             result.require(Exactness.REORDERED, BOUND);
+            assertThat(result.attached().isBitwise()).as("parts were computed").isFalse();
         }
     }
 
