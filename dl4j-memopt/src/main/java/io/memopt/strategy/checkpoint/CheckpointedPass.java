@@ -3,6 +3,7 @@
 package io.memopt.strategy.checkpoint;
 
 import io.memopt.allocator.recording.ByteSize;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.ActivationReaders;
 import io.memopt.strategy.NetworkAccess;
@@ -15,6 +16,8 @@ import java.util.Objects;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.memory.MemoryWorkspaceManager;
+import org.nd4j.linalg.factory.Nd4j;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -50,6 +53,30 @@ public final class CheckpointedPass {
         this.network = new WeakReference<>((MultiLayerNetwork) model);
         this.share = share;
         this.tracker = tracker;
+    }
+
+    /**
+     * A minibatch of training begins: passes are cut as has been learnt since. Until the next call they stay the same, so that a pass
+     * can be repeated.
+     */
+    public void begin() {
+        boolean changed = false;
+        for (Schedule schedule : schedules.values()) {
+            changed |= schedule.turn();
+        }
+        if (changed) {
+            forgetSizes();
+        }
+    }
+
+    /** Workspaces never shrink; these have the sizes of other segments. */
+    private static void forgetSizes() {
+        MemoryWorkspaceManager workspaces = Nd4j.getWorkspaceManager();
+        for (String id : new String[] {ChainAccess.ALL, NetworkWorkspaces.SEGMENT}) {
+            if (workspaces.checkIfWorkspaceExists(id) && !workspaces.checkIfWorkspaceExistsAndActive(id)) {
+                workspaces.destroyWorkspace(workspaces.getWorkspaceForCurrentThread(id));
+            }
+        }
     }
 
     /** Computes gradients and score of the minibatch that the network holds. */
@@ -119,6 +146,13 @@ public final class CheckpointedPass {
         private Schedule(Segments first) {
             this.segments = first;
             this.planned = first;
+        }
+
+        /** Whether passes are cut in another way from now on. */
+        private boolean turn() {
+            boolean changed = !segments.equals(planned);
+            segments = planned;
+            return changed;
         }
 
         private void learn(Chain measured, double share) {

@@ -23,18 +23,25 @@ import org.jspecify.annotations.Nullable;
  *         k       k      (k: kept)
  * </pre>
  *
- * <p>Exact while a prefix has at most {@value #MAX_POINTS} such pairs and there are at most {@value #MAX_BOUNDS} sizes of
- * segments, else among those that are left when the others are thinned evenly. O(bounds * n^2 * points).
+ * <p>Exact for some 40 layers while a prefix has at most {@value #MAX_POINTS} such pairs; of more pairs, and of sizes of segments in
+ * longer chains, an even selection is looked at. O(bounds * n^2 * points), bounded to about a second.
  */
 final class SegmentPlanner {
+    /** Steps of the search at most, about a second. */
+    private static final long MAX_STEPS = 1 << 25;
+
     static final int MAX_POINTS = 128;
-    static final int MAX_BOUNDS = 512;
+    private static final int MAX_POINTS_OF_LONG = 32;
+    static final int LONG = 64;
+    private static final int MIN_BOUNDS = 32;
 
     private static final Comparator<Point> BY_BYTES = Comparator.comparingLong(Point::kept).thenComparingLong(Point::nanos);
 
     private final Chain chain;
     private final long budget;
     private final int length;
+    private final int maxPoints;
+    private final int maxBounds;
     private final long[][] bytes;
     private @Nullable Best fitting;
     private @Nullable Best smallest;
@@ -43,6 +50,8 @@ final class SegmentPlanner {
         this.chain = chain;
         this.budget = budget;
         this.length = chain.length();
+        this.maxPoints = length <= LONG ? MAX_POINTS : MAX_POINTS_OF_LONG;
+        this.maxBounds = (int) Math.max(MIN_BOUNDS, 2 * MAX_STEPS / Math.max(1, (long) length * length * maxPoints));
         this.bytes = new long[length][length + 1];
         for (int start = 0; start < length; start++) {
             for (int end = start + 1; end <= length; end++) {
@@ -85,12 +94,12 @@ final class SegmentPlanner {
             }
         }
         long[] sorted = all.build().filter(size -> size <= Math.max(budget, floor())).distinct().sorted().toArray();
-        if (sorted.length <= MAX_BOUNDS) {
+        if (sorted.length <= maxBounds) {
             return sorted;
         }
-        long[] thinned = new long[MAX_BOUNDS];
-        for (int i = 0; i < MAX_BOUNDS; i++) {
-            thinned[i] = sorted[(int) ((long) (i + 1) * sorted.length / MAX_BOUNDS) - 1];
+        long[] thinned = new long[maxBounds];
+        for (int i = 0; i < maxBounds; i++) {
+            thinned[i] = sorted[(int) ((long) (i + 1) * sorted.length / maxBounds) - 1];
         }
         return thinned;
     }
@@ -120,10 +129,17 @@ final class SegmentPlanner {
         for (int start = end - 1; start >= 0 && bytes[start][end] <= bound; start--) {
             long nanos = Segments.segmentNanos(chain, start, end);
             for (Point before : prefixes.get(start)) {
-                points.add(new Point(end, before.kept + kept, before.nanos + nanos, before));
+                if (before.kept + kept + bound <= worthwhile()) {
+                    points.add(new Point(end, before.kept + kept, before.nanos + nanos, before));
+                }
             }
         }
         return thinned(undominated(points));
+    }
+
+    /** Bytes above which a schedule neither fits nor is the smallest. */
+    private long worthwhile() {
+        return Math.max(budget, smallest == null ? Long.MAX_VALUE : smallest.total);
     }
 
     private static List<Point> undominated(List<Point> points) {
@@ -140,13 +156,13 @@ final class SegmentPlanner {
     }
 
     /** The first and the last always stay. */
-    private static List<Point> thinned(List<Point> front) {
-        if (front.size() <= MAX_POINTS) {
+    private List<Point> thinned(List<Point> front) {
+        if (front.size() <= maxPoints) {
             return front;
         }
         List<Point> some = new ArrayList<>();
-        for (int i = 0; i < MAX_POINTS; i++) {
-            some.add(front.get((int) ((long) i * (front.size() - 1) / (MAX_POINTS - 1))));
+        for (int i = 0; i < maxPoints; i++) {
+            some.add(front.get((int) ((long) i * (front.size() - 1) / (maxPoints - 1))));
         }
         return some;
     }

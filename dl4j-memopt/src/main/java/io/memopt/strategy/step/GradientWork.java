@@ -58,6 +58,7 @@ final class GradientWork {
 
     /** Adds the gradients of the minibatch that the network holds to those of earlier ones. */
     void gather(Model model) {
+        begin();
         parts(model, false);
         minibatches++;
         NetworkAccess.score(model, scores.mean(model));
@@ -69,6 +70,7 @@ final class GradientWork {
      * @return examples that they are the sum of
      */
     int compute(Model model) {
+        begin();
         if (!options.sums()) {
             return plain(model);
         }
@@ -85,6 +87,12 @@ final class GradientWork {
         view(model).assign(0);
         gradients.addTo(view(model));
         return end(model);
+    }
+
+    private void begin() {
+        if (checkpoints != null) {
+            checkpoints.begin();
+        }
     }
 
     private int plain(Model model) {
