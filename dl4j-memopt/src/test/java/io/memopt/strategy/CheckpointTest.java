@@ -30,8 +30,8 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /** Checkpointing changes no bit, and keeps less. */
 class CheckpointTest {
-    private static final int SETTLED = 6;
-    private static final int MEASURED = 4;
+    private static final int SETTLED = 4;
+    private static final int MEASURED = 2;
     private static final MemOptConfig LEAST =
             MemOptConfig.builder().activationShare(0).build();
 
@@ -74,11 +74,8 @@ class CheckpointTest {
     void vggLike_keepsAtMostTwoFifths() {
         Map<String, Long> plain = workspaces(MemOptConfig.defaults());
         Map<String, Long> least = workspaces(LEAST);
-        Map<String, Long> planned = workspaces(
-                MemOptConfig.builder().activationShare(0).reuse(Reuse.PLANNED).build());
         System.out.println("VGG-like batch 32, plain:        " + plain);
         System.out.println("VGG-like batch 32, checkpointed: " + least);
-        System.out.println("VGG-like batch 32, and planned:  " + planned);
 
         long all = plain.get("WS_ALL_LAYERS_ACT");
         long kept = least.get("WS_ALL_LAYERS_ACT") + least.get(NetworkWorkspaces.SEGMENT);
@@ -136,7 +133,9 @@ class CheckpointTest {
             }
             long millis = (threads.getCurrentThreadCpuTime() - begun) / MEASURED / 1_000_000;
             System.out.println("VGG-like batch 32: " + millis + " ms of CPU an iteration");
-            memopt.summary().notes().stream().filter(note -> note.startsWith("Checkp")).forEach(System.out::println);
+            memopt.summary().notes().stream()
+                    .filter(note -> note.startsWith("Checkp"))
+                    .forEach(System.out::println);
             Map<String, Long> sizes = new TreeMap<>();
             memopt.summary().workspaces().forEach(row -> sizes.put(row.name(), row.reservedBytes()));
             return sizes;

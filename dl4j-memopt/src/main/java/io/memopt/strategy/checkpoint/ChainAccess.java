@@ -37,7 +37,10 @@ final class ChainAccess {
     LayerWorkspaceMgr forward(String activations, String others) {
         LayerWorkspaceMgr.Builder builder = LayerWorkspaceMgr.builder()
                 .with(ArrayType.INPUT, others, config(ALL_CONFIG))
-                .with(ArrayType.ACTIVATIONS, activations, activations.equals(WORKING) ? config(WORKING_CONFIG) : config(ALL_CONFIG));
+                .with(
+                        ArrayType.ACTIVATIONS,
+                        activations,
+                        activations.equals(WORKING) ? config(WORKING_CONFIG) : config(ALL_CONFIG));
         return finish(builder);
     }
 
@@ -51,7 +54,10 @@ final class ChainAccess {
         LayerWorkspaceMgr.Builder builder = LayerWorkspaceMgr.builder()
                 .with(ArrayType.ACTIVATIONS, WORKING, config(WORKING_CONFIG))
                 .with(ArrayType.INPUT, inputs, config(ALL_CONFIG))
-                .with(ArrayType.ACTIVATION_GRAD, index % 2 == 0 ? "WS_LAYER_ACT_1" : "WS_LAYER_ACT_2", config(GRADIENT_CONFIG));
+                .with(
+                        ArrayType.ACTIVATION_GRAD,
+                        index % 2 == 0 ? "WS_LAYER_ACT_1" : "WS_LAYER_ACT_2",
+                        config(GRADIENT_CONFIG));
         return finish(builder);
     }
 

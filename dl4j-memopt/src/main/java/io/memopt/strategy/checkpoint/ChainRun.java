@@ -188,7 +188,9 @@ final class ChainRun {
                 } else {
                     again(i);
                 }
-                for (int layer = top ? last : segments.end(i) - 1; layer >= Math.max(lowest, segments.start(i)); layer--) {
+                for (int layer = top ? last : segments.end(i) - 1;
+                        layer >= Math.max(lowest, segments.start(i));
+                        layer--) {
                     backward(layer, all);
                 }
                 if (top) {

@@ -133,7 +133,8 @@ public final class CheckpointedPass {
     private void tellReaders() {
         if (!toldReaders) {
             toldReaders = true;
-            log.warn("A listener reads activations, so that all of them are kept while it is there: checkpointing waits.");
+            log.warn(
+                    "A listener reads activations, so that all of them are kept while it is there: checkpointing waits.");
         }
     }
 

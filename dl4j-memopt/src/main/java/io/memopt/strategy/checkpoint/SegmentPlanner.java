@@ -35,7 +35,8 @@ final class SegmentPlanner {
     static final int LONG = 64;
     private static final int MIN_BOUNDS = 32;
 
-    private static final Comparator<Point> BY_BYTES = Comparator.comparingLong(Point::kept).thenComparingLong(Point::nanos);
+    private static final Comparator<Point> BY_BYTES =
+            Comparator.comparingLong(Point::kept).thenComparingLong(Point::nanos);
 
     private final Chain chain;
     private final long budget;
@@ -93,7 +94,11 @@ final class SegmentPlanner {
                 all.add(bytes[start][end]);
             }
         }
-        long[] sorted = all.build().filter(size -> size <= Math.max(budget, floor())).distinct().sorted().toArray();
+        long[] sorted = all.build()
+                .filter(size -> size <= Math.max(budget, floor()))
+                .distinct()
+                .sorted()
+                .toArray();
         if (sorted.length <= maxBounds) {
             return sorted;
         }
@@ -106,7 +111,8 @@ final class SegmentPlanner {
 
     /** What some schedule needs, so that no larger segment can be part of the smallest. */
     private long floor() {
-        return Segments.even(length, index -> chain.layers().get(index).cuttable()).bytes(chain);
+        return Segments.even(length, index -> chain.layers().get(index).cuttable())
+                .bytes(chain);
     }
 
     private void within(long bound) {
@@ -178,7 +184,8 @@ final class SegmentPlanner {
     }
 
     /** A way to cut a prefix of the chain; {@code before} is the rest of it. */
-    private record Point(int end, long kept, long nanos, @Nullable Point before) {}
+    private record Point(
+            int end, long kept, long nanos, @Nullable Point before) {}
 
     private record Best(Point prefix, long total) {
         boolean isFaster(Best other) {

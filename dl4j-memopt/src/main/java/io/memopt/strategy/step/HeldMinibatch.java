@@ -26,7 +26,9 @@ abstract class HeldMinibatch {
     }
 
     static HeldMinibatch of(Model model) {
-        return model instanceof MultiLayerNetwork network ? new OfLayers(network) : new OfGraph((ComputationGraph) model);
+        return model instanceof MultiLayerNetwork network
+                ? new OfLayers(network)
+                : new OfGraph((ComputationGraph) model);
     }
 
     /** Examples; 0 when arrays have different numbers of rows, so that they cannot be split. */
@@ -37,9 +39,8 @@ abstract class HeldMinibatch {
 
     /** Why {@link #rows()} is 0. */
     String whyWhole() {
-        return "its inputs, labels and masks have " + arrays.stream()
-                        .map(array -> String.valueOf(array.size(0)))
-                        .collect(Collectors.joining(", "))
+        return "its inputs, labels and masks have "
+                + arrays.stream().map(array -> String.valueOf(array.size(0))).collect(Collectors.joining(", "))
                 + " rows, expected the same number in each";
     }
 
@@ -133,8 +134,7 @@ abstract class HeldMinibatch {
         private final @Nullable INDArray @Nullable [] labelMasks;
 
         private OfGraph(ComputationGraph graph) {
-            super(present(
-                    graph.getInputs(), labelsOf(graph), graph.getInputMaskArrays(), graph.getLabelMaskArrays()));
+            super(present(graph.getInputs(), labelsOf(graph), graph.getInputMaskArrays(), graph.getLabelMaskArrays()));
             this.graph = graph;
             this.inputs = graph.getInputs().clone();
             this.labels = labelsOf(graph).clone();

@@ -35,8 +35,9 @@ final class StepCheck {
                     + ", expected STOCHASTIC_GRADIENT_DESCENT: others compute gradients several times for each update");
         }
         if (backpropType(model) != BackpropType.Standard) {
-            return Optional.of(options + " but the network is trained by " + backpropType(model)
-                    + ", expected Standard: recurrent layers carry their state from one segment of a minibatch to the next");
+            return Optional.of(
+                    options + " but the network is trained by " + backpropType(model)
+                            + ", expected Standard: recurrent layers carry their state from one segment of a minibatch to the next");
         }
         Optional<String> sums = options.sums() ? sumRefusal(model, options) : Optional.empty();
         return sums.isPresent() || !options.checkpoints() ? sums : checkpointRefusal(model, options);
@@ -72,10 +73,12 @@ final class StepCheck {
             return "(" + layer.getClass().getSimpleName() + ") has parameters that are no means over examples";
         }
         if (layer.conf().getLayer() instanceof SameDiffOutputLayer) {
-            return "(" + layer.getClass().getSimpleName() + ") has a loss of its own, which may be no sum over examples";
+            return "(" + layer.getClass().getSimpleName()
+                    + ") has a loss of its own, which may be no sum over examples";
         }
         if (layer.conf().getLayer() instanceof BaseOutputLayer output && output.getLossFn() instanceof LossFMeasure) {
-            return "(" + layer.getClass().getSimpleName() + ") has the loss LossFMeasure, which is of a whole minibatch";
+            return "(" + layer.getClass().getSimpleName()
+                    + ") has the loss LossFMeasure, which is of a whole minibatch";
         }
         if (layer.getClass().getSimpleName().equals("CenterLossOutputLayer")) {
             return "(CenterLossOutputLayer) moves its centres by the examples that are computed together";
@@ -91,12 +94,14 @@ final class StepCheck {
         }
         WorkspaceMode mode = network.getLayerWiseConfigurations().getTrainingWorkspaceMode();
         if (mode == WorkspaceMode.NONE) {
-            return Optional.of(asked + "trains with WorkspaceMode.NONE, expected ENABLED: without workspaces activations"
-                    + " wait for the Java garbage collector, whatever is kept");
+            return Optional.of(
+                    asked + "trains with WorkspaceMode.NONE, expected ENABLED: without workspaces activations"
+                            + " wait for the Java garbage collector, whatever is kept");
         }
         CacheMode cache = network.getLayerWiseConfigurations().getCacheMode();
         if (cache != null && cache != CacheMode.NONE) {
-            return Optional.of(asked + "has CacheMode." + cache + ", expected NONE: cached arrays would be kept all the same");
+            return Optional.of(
+                    asked + "has CacheMode." + cache + ", expected NONE: cached arrays would be kept all the same");
         }
         return Optional.empty();
     }
@@ -108,7 +113,8 @@ final class StepCheck {
     }
 
     private static String nameOf(Layer layer, int index) {
-        String name = layer.conf().getLayer() == null ? null : layer.conf().getLayer().getLayerName();
+        String name =
+                layer.conf().getLayer() == null ? null : layer.conf().getLayer().getLayerName();
         return name == null ? String.valueOf(index) : name;
     }
 }

@@ -25,10 +25,16 @@ class SegmentPlannerTest {
 
             Segments best = best(chain, budget);
             if (best.bytes(chain) <= budget) {
-                assertThat(planned.bytes(chain)).as("seed %d round %d", seed, round).isLessThanOrEqualTo(budget);
-                assertThat(planned.nanos(chain)).as("seed %d round %d", seed, round).isEqualTo(best.nanos(chain));
+                assertThat(planned.bytes(chain))
+                        .as("seed %d round %d", seed, round)
+                        .isLessThanOrEqualTo(budget);
+                assertThat(planned.nanos(chain))
+                        .as("seed %d round %d", seed, round)
+                        .isEqualTo(best.nanos(chain));
             } else {
-                assertThat(planned.bytes(chain)).as("seed %d round %d", seed, round).isEqualTo(best.bytes(chain));
+                assertThat(planned.bytes(chain))
+                        .as("seed %d round %d", seed, round)
+                        .isEqualTo(best.bytes(chain));
             }
             assertThat(planned.ends().subList(0, planned.count() - 1))
                     .allMatch(end -> chain.layers().get(end - 1).cuttable());

@@ -48,7 +48,8 @@ class MicroBatchTest {
     @EnumSource(mode = Mode.EXCLUDE, names = "NOISY")
     void parts_sumToTheMinibatch(StepNetworks each) {
         for (int size : new int[] {1, 4, 5, 7}) {
-            TwinResult result = twin(each, MemOptConfig.builder().microBatch(size).build());
+            TwinResult result =
+                    twin(each, MemOptConfig.builder().microBatch(size).build());
             System.out.println("micro-batches of " + size + ", " + each + ": " + result.attached());
             result.require(Exactness.REORDERED, BOUND);
             assertThat(result.attached().isBitwise()).as("parts were computed").isFalse();
@@ -58,7 +59,8 @@ class MicroBatchTest {
     @ParameterizedTest
     @EnumSource
     void wholeMinibatches_areBitwise(StepNetworks each) {
-        twin(each, MemOptConfig.builder().microBatch(StepNetworks.BATCH).build()).requireBitwise();
+        twin(each, MemOptConfig.builder().microBatch(StepNetworks.BATCH).build())
+                .requireBitwise();
     }
 
     @Test
@@ -87,7 +89,8 @@ class MicroBatchTest {
         MultiLayerNetwork network = (MultiLayerNetwork) StepNetworks.LENET.create();
         List<String> heard = new ArrayList<>();
         network.setListeners(new Recorder(heard));
-        try (MemOpt memopt = MemOpt.attach(network, MemOptConfig.builder().microBatch(3).build())) {
+        try (MemOpt memopt =
+                MemOpt.attach(network, MemOptConfig.builder().microBatch(3).build())) {
             StepNetworks.fit(network, StepNetworks.LENET.data(0));
             assertThat(memopt.summary().toString()).isNotEmpty();
         }
@@ -114,7 +117,8 @@ class MicroBatchTest {
         MultiLayerNetwork whole = (MultiLayerNetwork) StepNetworks.LENET.create();
         MultiLayerNetwork halves = (MultiLayerNetwork) StepNetworks.LENET.create();
         halves.setListeners(new Recorder(heard));
-        try (MemOpt memopt = MemOpt.attach(halves, MemOptConfig.builder().accumulate(2).build())) {
+        try (MemOpt memopt =
+                MemOpt.attach(halves, MemOptConfig.builder().accumulate(2).build())) {
             for (int i = 0; i < 4; i++) {
                 DataSet data = Networks.LENET.data(10, i);
                 whole.fit(data);

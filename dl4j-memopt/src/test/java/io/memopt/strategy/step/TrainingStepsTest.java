@@ -5,10 +5,10 @@ package io.memopt.strategy.step;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.memopt.allocator.nd4j.MemoryHooks;
-import io.memopt.listeners.training.Trackers;
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.listeners.training.Trackers;
 import io.memopt.strategy.SolverAccess;
 import io.memopt.testing.Networks;
 import io.memopt.verify.TwinRun;
