@@ -59,7 +59,6 @@ class CheckpointTest {
                 .compare(model -> {
                     MemOpt memopt = MemOpt.attach(model, config);
                     return () -> {
-                        System.out.println(each + " " + memopt.plans());
                         assertThat(memopt.plans())
                                 .filteredOn(plan -> plan.state().equals("TRUSTED"))
                                 .extracting(PlanRow::served)

@@ -70,7 +70,7 @@ abstract class HeldMinibatch {
         return parts;
     }
 
-    private static List<INDArray> present(@Nullable INDArray @Nullable [] @Nullable ... groups) {
+    private static List<INDArray> present(@Nullable INDArray[] @Nullable ... groups) {
         List<INDArray> present = new ArrayList<>();
         for (@Nullable INDArray @Nullable [] group : groups) {
             if (group != null) {

@@ -6,6 +6,7 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.layers.recurrent.BidirectionalLayer;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
@@ -50,7 +51,7 @@ final class LayerMasks {
             add(wrapper.getUnderlying());
         } else if (layer instanceof BidirectionalLayer) {
             for (String inner : new String[] {"fwd", "bwd"}) {
-                add((Layer) read(layer, declared(BidirectionalLayer.class, inner)));
+                add((Layer) Objects.requireNonNull(read(layer, declared(BidirectionalLayer.class, inner)), inner));
             }
         }
     }
