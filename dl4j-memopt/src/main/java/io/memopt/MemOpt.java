@@ -22,6 +22,8 @@ import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.cudnn.ConvolutionReport;
+import io.memopt.strategy.step.StepOptions;
+import io.memopt.strategy.step.TrainingSteps;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
@@ -51,7 +53,8 @@ import org.slf4j.LoggerFactory;
  * System.out.println(memopt.summary());
  * }</pre>
  *
- * <p>Results do not change by one bit, unless {@link MemOptConfig#convolutions} asks for another library. Nothing here stops a training run: where something cannot be observed a warning
+ * <p>Results do not change by one bit, unless {@link MemOptConfig#convolutions} asks for another library or
+ * {@link MemOptConfig#step} for sums of parts. Nothing here stops a training run: where something cannot be observed a warning
  * says why, and those figures are missing. Only wrong arguments throw.
  *
  * <p>Figures are of the whole process; a network's own are told apart by its {@link #name()}. Holds the network weakly.
@@ -85,7 +88,7 @@ public final class MemOpt implements AutoCloseable {
      * handle of its own, and observation ends with the last of them.
      *
      * @param network an initialised MultiLayerNetwork or ComputationGraph
-     * @throws IllegalArgumentException if it is neither, or not initialised
+     * @throws IllegalArgumentException if it is neither, or not initialised, or cannot be trained as {@link MemOptConfig#step} says
      */
     public static MemOpt attach(Model network, MemOptConfig config) {
         Objects.requireNonNull(config, "config");
@@ -95,6 +98,7 @@ public final class MemOpt implements AutoCloseable {
                             + ", expected a MultiLayerNetwork or a ComputationGraph");
         }
         Settings.check();
+        TrainingSteps.check(network, config.step());
         if (!config.enabled() || !Settings.enabled()) {
             return new MemOpt(null, new WeakReference<>(network), "", null);
         }
@@ -121,6 +125,9 @@ public final class MemOpt implements AutoCloseable {
             }
             if (config.reuse() == Reuse.PLANNED) {
                 session.planReuse(config.planProfile().orElse(null), config.arenas(), config.planPoison());
+            }
+            if (!config.step().equals(StepOptions.PLAIN)) {
+                session.controlStep(network, config.step());
             }
             TraceWriter trace =
                     config.trace().map(path -> open(path, config, session)).orElse(null);
@@ -203,6 +210,18 @@ public final class MemOpt implements AutoCloseable {
     /** As {@link #rehearse(MultiDataSet)}. */
     public void rehearse(DataSet sample) {
         rehearse(sample.toMultiDataSet());
+    }
+
+    /**
+     * Updates the network with the gradients that {@link MemOptConfig.Builder#accumulate} gathered since its last update, as one
+     * iteration; does nothing when there are none. For the end of training, when minibatches do not come out even. Call it on the
+     * training thread, between calls of {@code fit}.
+     */
+    public void applyGathered() {
+        Model network = model.get();
+        if (session != null && network != null) {
+            session.applyGathered(network);
+        }
     }
 
     /** Plans of passes so far, on all threads; empty unless {@link MemOptConfig#reuse} asked for them. */

@@ -7,6 +7,7 @@ import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.cudnn.Convolutions;
+import io.memopt.strategy.step.StepOptions;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
@@ -36,6 +37,7 @@ import java.util.Optional;
  *     with {@link Reuse#PLANNED}; the first handle with plans decides
  * @param convolutions how convolutions and batch normalisations are computed; other than {@link Convolutions#BUILT_IN} sums in
  *     another order, so that results differ in their last digits. Of the process: the first handle that asks for cuDNN decides
+ * @param step how gradients are computed: in parts, gathered, with fewer activations; of each network
  */
 public record MemOptConfig(
         boolean enabled,
@@ -52,7 +54,8 @@ public record MemOptConfig(
         Optional<Path> planProfile,
         ArenaOptions arenas,
         boolean planPoison,
-        Convolutions convolutions) {
+        Convolutions convolutions,
+        StepOptions step) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
@@ -70,6 +73,7 @@ public record MemOptConfig(
         Objects.requireNonNull(planProfile, "planProfile");
         Objects.requireNonNull(convolutions, "convolutions");
         Objects.requireNonNull(arenas, "arenas");
+        Objects.requireNonNull(step, "step");
         boolean hasArenas = reuse.compareTo(Reuse.SIZED) >= 0;
         if (planProfile.isPresent() && !hasArenas) {
             throw new IllegalArgumentException("planProfile=" + planProfile.get() + " but reuse=" + reuse
@@ -128,6 +132,7 @@ public record MemOptConfig(
         private ArenaOptions arenas = ArenaOptions.DEFAULTS;
         private boolean planPoison;
         private Convolutions convolutions = Convolutions.BUILT_IN;
+        private StepOptions step = StepOptions.PLAIN;
 
         private Builder() {}
 
@@ -213,6 +218,40 @@ public record MemOptConfig(
         }
 
         /**
+         * Most examples whose activations exist at once; default all of a minibatch. Larger minibatches are computed in parts of
+         * nearly equal size, gradients are summed, and one update follows. Sums come out in another order, so that results differ in
+         * their last digits; dropout draws other masks.
+         *
+         * @throws IllegalArgumentException if below 1
+         */
+        public Builder microBatch(int examples) {
+            step = new StepOptions(examples, step.accumulate(), step.activationShare());
+            return this;
+        }
+
+        /**
+         * Minibatches whose gradients are summed for one update, which is one iteration then; default 1. Groups go on from one call
+         * of {@code fit} to the next.
+         *
+         * @throws IllegalArgumentException if not in 1..{@value StepOptions#MAX_ACCUMULATE}
+         */
+        public Builder accumulate(int minibatches) {
+            step = new StepOptions(step.microBatch(), minibatches, step.activationShare());
+            return this;
+        }
+
+        /**
+         * Most bytes of activations that a MultiLayerNetwork keeps for its backward pass, as share of all; default 1, 0 for as few as
+         * possible. The others are computed again, with the same results bit for bit.
+         *
+         * @throws IllegalArgumentException if not in 0..1
+         */
+        public Builder activationShare(double share) {
+            step = new StepOptions(step.microBatch(), step.accumulate(), share);
+            return this;
+        }
+
+        /**
          * Passes in a row that need less than three quarters of their thread's arena before it shrinks; default {@value
          * ArenaOptions#DEFAULT_TRIM_AFTER}, at least 1. With inference every layer is a pass.
          */
@@ -263,7 +302,8 @@ public record MemOptConfig(
                     planProfile,
                     arenas,
                     planPoison,
-                    convolutions);
+                    convolutions,
+                    step);
         }
     }
 }

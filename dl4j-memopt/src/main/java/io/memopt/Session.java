@@ -49,6 +49,8 @@ import io.memopt.strategy.SizedReuse;
 import io.memopt.strategy.cudnn.ConvolutionReport;
 import io.memopt.strategy.cudnn.Convolutions;
 import io.memopt.strategy.cudnn.CudnnLayers;
+import io.memopt.strategy.step.StepOptions;
+import io.memopt.strategy.step.TrainingSteps;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -101,6 +103,7 @@ final class Session {
     private volatile @Nullable GarbageRelease garbage;
     private volatile @Nullable MemoryService service;
     private volatile @Nullable CudnnLayers cudnn;
+    private volatile @Nullable TrainingSteps steps;
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours =
@@ -212,6 +215,10 @@ final class Session {
         if (prefetched.batches() > 0) {
             notes.add(prefetched.toString());
         }
+        TrainingSteps its = steps;
+        if (its != null) {
+            notes.addAll(its.notes());
+        }
         times.notes(notes);
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
@@ -321,6 +328,23 @@ final class Session {
         }
     }
 
+    /** Trains {@code model} by {@code options} until its last handle is closed. */
+    synchronized void controlStep(Model model, StepOptions options) {
+        TrainingSteps its = steps;
+        if (its == null) {
+            its = TrainingSteps.begin(tracker);
+            steps = its;
+        }
+        its.attach(model, options);
+    }
+
+    void applyGathered(Model model) {
+        TrainingSteps its = steps;
+        if (its != null) {
+            its.applyGathered(model);
+        }
+    }
+
     Optional<ConvolutionReport> convolutions(Model model) {
         CudnnLayers layers = cudnn;
         return layers == null ? Optional.empty() : layers.report(model);
@@ -427,6 +451,10 @@ final class Session {
         if (layers != null) {
             layers.detach(model);
         }
+        TrainingSteps its = steps;
+        if (its != null) {
+            its.detach(model);
+        }
         List<TrainingListener> others = new ArrayList<>(NetworkAccess.listeners(model));
         if (others.removeIf(ours::contains)) {
             NetworkAccess.renewListeners(model);
@@ -470,6 +498,10 @@ final class Session {
         CudnnLayers layers = cudnn;
         if (layers != null) {
             layers.close();
+        }
+        TrainingSteps its = steps;
+        if (its != null) {
+            its.close();
         }
         MemoryService serving = service;
         if (serving != null) {

@@ -13,7 +13,7 @@ import org.deeplearning4j.optimize.api.TrainingListener;
  * Finds listeners that are handed activations, or called while these are alive. What they read in one iteration says nothing
  * about the next: a StatsListener looks at every n-th.
  */
-final class ActivationReaders {
+public final class ActivationReaders {
     private static final List<String> CALLBACKS = List.of("onForwardPass", "onBackwardPass");
 
     private static final ClassValue<Boolean> READS = new ClassValue<>() {
@@ -29,7 +29,7 @@ final class ActivationReaders {
     private ActivationReaders() {}
 
     /** Whether a listener of {@code model} may read activations; ours do not. */
-    static boolean among(Model model) {
+    public static boolean among(Model model) {
         for (TrainingListener listener : NetworkAccess.listeners(model)) {
             if (!(listener instanceof MemoryListener) && READS.get(listener.getClass())) {
                 return true;

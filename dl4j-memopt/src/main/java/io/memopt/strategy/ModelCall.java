@@ -16,8 +16,14 @@ final class ModelCall {
     /** Training's own. */
     static final String GRADIENTS = "computeGradientAndScore";
 
+    /** Class that computes gradients in place of the network; in it, training's own method is being called. */
+    private static final String OWN_PASS = "io.memopt.strategy.checkpoint.CheckpointedPass";
+
     private static final Set<String> NETWORKS =
             Set.of(MultiLayerNetwork.class.getName(), ComputationGraph.class.getName());
+
+    private static final Set<String> ENTRIES =
+            Set.of(MultiLayerNetwork.class.getName(), ComputationGraph.class.getName(), OWN_PASS);
 
     private static final StackWalker STACK = StackWalker.getInstance();
     private static final StackWalker CLASSES = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
@@ -37,10 +43,10 @@ final class ModelCall {
     }
 
     private static String entered(Stream<StackWalker.StackFrame> frames) {
-        return frames.dropWhile(frame -> !NETWORKS.contains(frame.getClassName()))
-                .takeWhile(frame -> NETWORKS.contains(frame.getClassName()))
+        return frames.dropWhile(frame -> !ENTRIES.contains(frame.getClassName()))
+                .takeWhile(frame -> ENTRIES.contains(frame.getClassName()))
                 .reduce((inner, outer) -> outer)
-                .map(StackWalker.StackFrame::getMethodName)
+                .map(frame -> frame.getClassName().equals(OWN_PASS) ? GRADIENTS : frame.getMethodName())
                 .orElse("");
     }
 }

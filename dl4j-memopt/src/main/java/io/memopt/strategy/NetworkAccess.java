@@ -51,7 +51,8 @@ public final class NetworkAccess {
                 : ((ComputationGraph) model).getListeners();
     }
 
-    static void score(Model model, double value) {
+    /** Sets what {@code model.score()} says. */
+    public static void score(Model model, double value) {
         if (model instanceof MultiLayerNetwork network) {
             network.setScore(value);
         } else {
@@ -93,7 +94,7 @@ public final class NetworkAccess {
      *
      * @throws IllegalStateException if the listeners cannot be set aside; nothing was computed then
      */
-    static void computeSilently(Model model) {
+    public static void computeSilently(Model model) {
         Field field = LISTENERS.get(model.getClass());
         try {
             Object listeners = field.get(model);
@@ -109,6 +110,15 @@ public final class NetworkAccess {
     }
 
     private static void compute(Model model) {
+        if (SolverAccess.current(model) instanceof GradientPass own) {
+            own.computeGradients();
+        } else {
+            computePlainly(model);
+        }
+    }
+
+    /** Computes gradients and score as Deeplearning4j does. */
+    public static void computePlainly(Model model) {
         if (model instanceof MultiLayerNetwork network) {
             network.computeGradientAndScore();
         } else {

@@ -24,7 +24,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  *
  * <p>Keeps at most one array for each field. Threading: safe; the layer itself is not, as ever.
  */
-final class NormalizationResidue {
+public final class NormalizationResidue {
     private final WeakReference<BatchNormalization> layer;
     private final List<Slot> slots = new ArrayList<>();
 
@@ -41,7 +41,7 @@ final class NormalizationResidue {
      *
      * @throws IllegalStateException if this version of Deeplearning4j has other fields
      */
-    static List<NormalizationResidue> of(Layer[] layers) {
+    public static List<NormalizationResidue> of(Layer[] layers) {
         List<NormalizationResidue> found = new ArrayList<>();
         for (Layer layer : layers) {
             Layer inner = layer;
@@ -69,6 +69,14 @@ final class NormalizationResidue {
         return freed;
     }
 
+    /** Frees what is in the fields now: the layer's forward pass will be computed again before its backward pass. */
+    public synchronized void drop() {
+        BatchNormalization known = layer.get();
+        if (known != null) {
+            slots.forEach(slot -> slot.drop(known));
+        }
+    }
+
     /** One field, and the array that was there when last looked. */
     private static final class Slot {
         private final Field field;
@@ -88,6 +96,22 @@ final class NormalizationResidue {
             long bytes = before.data().length() * before.data().getElementSize();
             before.close();
             return bytes;
+        }
+
+        private void drop(BatchNormalization layer) {
+            INDArray now = read(layer);
+            write(layer);
+            if (now != null && !now.isEmpty() && now.closeable()) {
+                now.close();
+            }
+        }
+
+        private void write(BatchNormalization layer) {
+            try {
+                field.set(layer, null);
+            } catch (IllegalAccessException e) {
+                throw new IllegalStateException(field + " cannot be written", e);
+            }
         }
 
         private @Nullable INDArray read(BatchNormalization layer) {

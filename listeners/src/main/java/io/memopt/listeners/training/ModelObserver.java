@@ -16,4 +16,10 @@ public interface ModelObserver {
      * being called.
      */
     default void workerBegins(Model model) {}
+
+    /** An epoch of {@code model} begins: its iterator is ready, no workspace is open. */
+    default void epochBegins(Model model) {}
+
+    /** An iteration of {@code model} is over, parameters are updated. Its listeners are being called. */
+    default void iterationEnded(Model model) {}
 }

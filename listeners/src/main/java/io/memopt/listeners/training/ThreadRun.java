@@ -62,6 +62,7 @@ final class ThreadRun {
     private boolean passBegins;
     private boolean passUsesActivations;
     private boolean pretraining;
+    private boolean iterationGoesOn;
     private Phase phase = Phase.NONE;
     private long phaseStart = System.nanoTime();
     private long iterationStart;
@@ -143,6 +144,14 @@ final class ThreadRun {
         }
     }
 
+    /** The pass goes on, or another one of the same iteration begins, with the {@code next} visit of {@code as}. */
+    void goesOn(TrackedNetwork of, Phase as, int next) {
+        switchTo(of);
+        gradientScopeOpened = false;
+        iterationGoesOn = !allOpen;
+        enter(as == Phase.FORWARD ? Mode.FORWARD : Mode.BACKWARD, next - 1);
+    }
+
     /** Gradients exist, the update begins. */
     void backwardPassed(TrackedNetwork of) {
         switchTo(of);
@@ -185,7 +194,10 @@ final class ThreadRun {
         if (mode == Mode.UPDATE) {
             return;
         }
-        iterationStart = System.nanoTime();
+        if (!iterationGoesOn) {
+            iterationStart = System.nanoTime();
+        }
+        iterationGoesOn = false;
         enter(Mode.FORWARD, -1);
     }
 

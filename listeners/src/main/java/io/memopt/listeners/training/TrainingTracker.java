@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.listeners.training;
 
+import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.nd4j.Recording;
 import io.memopt.allocator.nd4j.ScopeObserver;
@@ -181,6 +182,25 @@ public final class TrainingTracker implements ScopeObserver {
         }
     }
 
+    /**
+     * Tells what a pass does next that visits layers in another order than Deeplearning4j's own, or that is not the only one of
+     * its iteration.
+     *
+     * @param phase {@link Phase#FORWARD} or {@link Phase#BACKWARD}
+     * @param visit the visit of that phase that comes next, counted from 0 as Deeplearning4j makes them
+     */
+    public void goesOn(Model model, Phase phase, int visit) {
+        TrackedNetwork network = observed(model);
+        if (network != null) {
+            runs.get().goesOn(network, phase, visit);
+        }
+    }
+
+    /** Tells that gradients of one of several passes of an iteration are known, as a listener would of a single one. */
+    public void passEnded(Model model) {
+        onGradients(model);
+    }
+
     void onForwardPass(Model model) {
         TrackedNetwork network = observed(model);
         if (network != null) {
@@ -205,6 +225,7 @@ public final class TrainingTracker implements ScopeObserver {
         TrackedNetwork network = observed(model);
         if (network != null) {
             runs.get().iterationEnded(network, iteration, epoch);
+            modelObservers.forEach(observer -> observer.iterationEnded(model));
         } else {
             runs.get().layerTrained();
         }
@@ -214,6 +235,9 @@ public final class TrainingTracker implements ScopeObserver {
         TrackedNetwork network = observed(model);
         if (network != null) {
             runs.get().epoch(network, begins);
+            if (begins) {
+                modelObservers.forEach(observer -> observer.epochBegins(model));
+            }
         }
     }
 

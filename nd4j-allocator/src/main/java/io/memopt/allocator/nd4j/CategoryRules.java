@@ -5,6 +5,7 @@ package io.memopt.allocator.nd4j;
 import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
 import java.util.regex.Pattern;
 
 /**
@@ -39,7 +40,7 @@ final class CategoryRules {
         if (workspace.equals(WORKING_MEMORY) || workspace.equals(RNN_LOOP)) {
             return Category.WORKING_MEMORY;
         }
-        if (workspace.equals(OUTPUT)) {
+        if (workspace.equals(OUTPUT) || workspace.equals(NetworkWorkspaces.SEGMENT)) {
             return Category.ACTIVATIONS;
         }
         if (workspace.startsWith("ADSI") || workspace.startsWith("AMDSI")) {

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.checkpoint;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntPredicate;
+
+/**
+ * Where a chain is cut. The output of the last layer of each segment but the last one is kept; the others of a segment exist while
+ * it is computed forward, and again, but for the last segment, when the backward pass reaches it.
+ *
+ * @param ends exclusive end of each segment, ascending; the last is the length of the chain
+ */
+record Segments(List<Integer> ends) {
+    Segments {
+        ends = List.copyOf(ends);
+    }
+
+    /**
+     * Segments of about equal length, the square root of the chain's: what is known before anything is measured.
+     *
+     * @param cuttable whether the output of a layer can be kept
+     */
+    static Segments even(int length, IntPredicate cuttable) {
+        int size = Math.max(1, (int) Math.ceil(Math.sqrt(length)));
+        List<Integer> ends = new ArrayList<>();
+        int start = 0;
+        for (int end = 1; end < length; end++) {
+            if (end - start >= size && cuttable.test(end - 1)) {
+                ends.add(end);
+                start = end;
+            }
+        }
+        ends.add(length);
+        return new Segments(ends);
+    }
+
+    int count() {
+        return ends.size();
+    }
+
+    int start(int segment) {
+        return segment == 0 ? 0 : ends.get(segment - 1);
+    }
+
+    int end(int segment) {
+        return ends.get(segment);
+    }
+
+    /** Bytes of activations at most: all kept outputs and the largest segment. */
+    long bytes(Chain chain) {
+        long kept = 0;
+        long largest = 0;
+        for (int i = 0; i < count(); i++) {
+            boolean last = i == count() - 1;
+            largest = Math.max(largest, segmentBytes(chain, start(i), end(i), last));
+            kept += last ? 0 : chain.layers().get(end(i) - 1).output();
+        }
+        return kept + largest;
+    }
+
+    /** Time to compute again. */
+    long nanos(Chain chain) {
+        long nanos = 0;
+        for (int i = 0; i < count() - 1; i++) {
+            nanos += segmentNanos(chain, start(i), end(i));
+        }
+        return nanos;
+    }
+
+    /** {@code last}: whether it is the last segment, whose last output is not kept elsewhere. */
+    static long segmentBytes(Chain chain, int start, int end, boolean last) {
+        long bytes = 0;
+        for (int i = start; i < end; i++) {
+            Chain.Cost cost = chain.layers().get(i);
+            bytes += cost.inner() + (i < end - 1 || last ? cost.output() : 0);
+        }
+        return bytes;
+    }
+
+    static long segmentNanos(Chain chain, int start, int end) {
+        long nanos = 0;
+        for (int i = start; i < end; i++) {
+            Chain.Cost cost = chain.layers().get(i);
+            nanos += i < end - 1 || cost.reruns() ? cost.nanos() : 0;
+        }
+        return nanos;
+    }
+}

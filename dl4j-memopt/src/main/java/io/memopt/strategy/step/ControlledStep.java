@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.step;
+
+import io.memopt.strategy.GradientPass;
+import io.memopt.strategy.NetworkAccess;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.deeplearning4j.optimize.api.ConvexOptimizer;
+import org.deeplearning4j.optimize.api.TrainingListener;
+import org.deeplearning4j.optimize.solvers.BaseOptimizer;
+import org.deeplearning4j.optimize.solvers.StochasticGradientDescent;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * Deeplearning4j's gradient descent with gradients that {@link GradientWork} computes. Update, step, constraints, counters and
+ * the order of callbacks are Deeplearning4j's own.
+ *
+ * <p>Threading: as the optimizer that it stands in for, the training thread.
+ */
+final class ControlledStep extends StochasticGradientDescent implements GradientPass {
+    private static final long serialVersionUID = 1;
+
+    private final transient BaseOptimizer replaced;
+    private final transient GradientWork work;
+    private transient boolean applies;
+
+    /** Stands in for {@code replaced}, with its updater, step function and gradient accumulator. */
+    ControlledStep(BaseOptimizer replaced, Model model, GradientWork work) {
+        super(replaced.getConf(), replaced.getStepFunction(), NetworkAccess.listeners(model), model);
+        this.replaced = replaced;
+        this.work = work;
+        hand(replaced, this, model);
+    }
+
+    /** The optimizer that was there before, with what has been learnt since. */
+    BaseOptimizer restored() {
+        hand(this, replaced, model);
+        replaced.setListeners(trainingListeners);
+        return replaced;
+    }
+
+    private static void hand(ConvexOptimizer from, ConvexOptimizer to, Model model) {
+        to.setGradientsAccumulator(from.getGradientsAccumulator());
+        if (model instanceof ComputationGraph) {
+            to.setUpdaterComputationGraph(from.getComputationGraphUpdater(false));
+        } else {
+            to.setUpdater(from.getUpdater(false));
+        }
+    }
+
+    @Override
+    public boolean optimize(LayerWorkspaceMgr workspaceMgr) {
+        if (work.gathersMore(model)) {
+            work.gather(model);
+            return true;
+        }
+        return super.optimize(workspaceMgr);
+    }
+
+    /** One iteration with the gradients gathered so far; none may be missing and no workspace may be open. */
+    void apply() {
+        applies = true;
+        try {
+            super.optimize(LayerWorkspaceMgr.noWorkspaces());
+        } finally {
+            applies = false;
+        }
+    }
+
+    @Override
+    public Pair<Gradient, Double> gradientAndScore(LayerWorkspaceMgr workspaceMgr) {
+        oldScore = score;
+        int examples = applies ? work.finish(model) : work.compute(model);
+        tellListeners();
+        Pair<Gradient, Double> pair = model.gradientAndScore();
+        score = pair.getSecond();
+        updateGradientAccordingToParams(pair.getFirst(), model, examples, workspaceMgr);
+        return pair;
+    }
+
+    private void tellListeners() {
+        if (trainingListeners != null && !trainingListeners.isEmpty()) {
+            try (MemoryWorkspace outside = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                for (TrainingListener listener : trainingListeners) {
+                    listener.onGradientCalculation(model);
+                }
+            }
+        }
+    }
+
+    @Override
+    public void computeGradients() {
+        work.pass(model);
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.step;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.indexing.INDArrayIndex;
+import org.nd4j.linalg.indexing.NDArrayIndex;
+
+/**
+ * Inputs, labels and masks that a network holds while it is being trained, all with one row for each example. Parts are views.
+ * Threading: confined.
+ */
+abstract class HeldMinibatch {
+    private final List<INDArray> arrays;
+
+    private HeldMinibatch(List<INDArray> arrays) {
+        this.arrays = List.copyOf(arrays);
+    }
+
+    static HeldMinibatch of(Model model) {
+        return model instanceof MultiLayerNetwork network
+                ? new OfLayers(network)
+                : new OfGraph((ComputationGraph) model);
+    }
+
+    /** Examples; 0 when arrays have different numbers of rows, so that they cannot be split. */
+    int rows() {
+        long rows = arrays.get(0).size(0);
+        return arrays.stream().allMatch(array -> array.size(0) == rows) ? (int) rows : 0;
+    }
+
+    /** Why {@link #rows()} is 0. */
+    String whyWhole() {
+        return "its inputs, labels and masks have "
+                + arrays.stream().map(array -> String.valueOf(array.size(0))).collect(Collectors.joining(", "))
+                + " rows, expected the same number in each";
+    }
+
+    /** Hands examples {@code from} to {@code to}, exclusive, to the network. */
+    abstract void give(int from, int to);
+
+    /** Hands the whole minibatch to the network again. */
+    abstract void restore();
+
+    private static @Nullable INDArray part(@Nullable INDArray array, int from, int to) {
+        if (array == null) {
+            return null;
+        }
+        INDArrayIndex[] indices = NDArrayIndex.allFor(array);
+        indices[0] = NDArrayIndex.interval(from, to);
+        return array.get(indices);
+    }
+
+    private static @Nullable INDArray @Nullable [] parts(@Nullable INDArray @Nullable [] arrays, int from, int to) {
+        if (arrays == null) {
+            return null;
+        }
+        @Nullable INDArray[] parts = new INDArray[arrays.length];
+        for (int i = 0; i < arrays.length; i++) {
+            parts[i] = part(arrays[i], from, to);
+        }
+        return parts;
+    }
+
+    private static List<INDArray> present(@Nullable INDArray[] @Nullable ... groups) {
+        List<INDArray> present = new ArrayList<>();
+        for (@Nullable INDArray @Nullable [] group : groups) {
+            if (group != null) {
+                for (INDArray array : group) {
+                    if (array != null) {
+                        present.add(array);
+                    }
+                }
+            }
+        }
+        return present;
+    }
+
+    private static final class OfLayers extends HeldMinibatch {
+        private final MultiLayerNetwork network;
+        private final INDArray input;
+        private final INDArray labels;
+        private final LayerMasks masks;
+
+        private OfLayers(MultiLayerNetwork network) {
+            super(present(new INDArray[] {network.getInput(), network.getLabels()}));
+            this.network = network;
+            this.input = network.getInput();
+            this.labels = network.getLabels();
+            this.masks = LayerMasks.of(network.getLayers());
+        }
+
+        @Override
+        int rows() {
+            int rows = super.rows();
+            return rows > 0 && masks.rows().stream().allMatch(its -> its % rows == 0) ? rows : 0;
+        }
+
+        @Override
+        String whyWhole() {
+            return super.whyWhole() + "; its layers' masks have " + masks.rows() + ", expected multiples of that";
+        }
+
+        @Override
+        void give(int from, int to) {
+            network.setInput(part(input, from, to));
+            network.setLabels(part(labels, from, to));
+            masks.give(from, to, (int) input.size(0));
+        }
+
+        @Override
+        void restore() {
+            network.setInput(input);
+            network.setLabels(labels);
+            masks.restore();
+        }
+    }
+
+    private static final class OfGraph extends HeldMinibatch {
+        private static final Field LABELS = labelsField();
+
+        private final ComputationGraph graph;
+        private final INDArray[] inputs;
+        private final INDArray[] labels;
+        private final @Nullable INDArray @Nullable [] inputMasks;
+        private final @Nullable INDArray @Nullable [] labelMasks;
+
+        private OfGraph(ComputationGraph graph) {
+            super(present(graph.getInputs(), labelsOf(graph), graph.getInputMaskArrays(), graph.getLabelMaskArrays()));
+            this.graph = graph;
+            this.inputs = graph.getInputs().clone();
+            this.labels = labelsOf(graph).clone();
+            this.inputMasks = copy(graph.getInputMaskArrays());
+            this.labelMasks = copy(graph.getLabelMaskArrays());
+        }
+
+        private static INDArray[] labelsOf(ComputationGraph graph) {
+            try {
+                return (INDArray[]) LABELS.get(graph);
+            } catch (IllegalAccessException e) {
+                throw new IllegalStateException(LABELS + " cannot be read", e);
+            }
+        }
+
+        private static Field labelsField() {
+            try {
+                Field field = ComputationGraph.class.getDeclaredField("labels");
+                field.setAccessible(true);
+                return field;
+            } catch (NoSuchFieldException e) {
+                throw new IllegalStateException("ComputationGraph has no field labels", e);
+            }
+        }
+
+        private static @Nullable INDArray @Nullable [] copy(@Nullable INDArray @Nullable [] arrays) {
+            return arrays == null ? null : arrays.clone();
+        }
+
+        @Override
+        void give(int from, int to) {
+            graph.setInputs(parts(inputs, from, to));
+            graph.setLabels(parts(labels, from, to));
+            graph.setLayerMaskArrays(parts(inputMasks, from, to), parts(labelMasks, from, to));
+        }
+
+        @Override
+        void restore() {
+            graph.setInputs(inputs);
+            graph.setLabels(labels);
+            graph.setLayerMaskArrays(inputMasks, labelMasks);
+        }
+    }
+}

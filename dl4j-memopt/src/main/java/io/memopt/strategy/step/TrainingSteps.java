@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.step;
+
+import io.memopt.listeners.training.ModelObserver;
+import io.memopt.listeners.training.TrainingTracker;
+import io.memopt.strategy.SolverAccess;
+import java.lang.ref.WeakReference;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.optimize.api.ConvexOptimizer;
+import org.deeplearning4j.optimize.solvers.BaseOptimizer;
+import org.deeplearning4j.optimize.solvers.StochasticGradientDescent;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Networks whose training step is ours. Our optimizer stands in the network's own solver, with the updater that was there, and
+ * goes out with {@link #detach}. {@code net.clear()} drops a solver; ours is back when the next epoch begins, or, with single
+ * calls of {@code fit}, after the first iteration.
+ *
+ * <p>Networks are held weakly. Threading: safe; a network's own step runs on its training thread.
+ */
+public final class TrainingSteps implements ModelObserver, AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(TrainingSteps.class);
+
+    private final TrainingTracker tracker;
+    private final List<Entry> entries = new CopyOnWriteArrayList<>();
+
+    private TrainingSteps(TrainingTracker tracker) {
+        this.tracker = tracker;
+    }
+
+    /** Begins for networks that {@code tracker} observes; none is touched yet. */
+    public static TrainingSteps begin(TrainingTracker tracker) {
+        TrainingSteps steps = new TrainingSteps(tracker);
+        tracker.addModelObserver(steps);
+        return steps;
+    }
+
+    /**
+     * Refuses what cannot be done exactly as promised.
+     *
+     * @throws IllegalArgumentException with the layer or setting that stands in the way
+     */
+    public static void check(Model model, StepOptions options) {
+        StepCheck.refusal(model, options).ifPresent(why -> {
+            throw new IllegalArgumentException(why);
+        });
+    }
+
+    /**
+     * Trains {@code model} by {@code options} from its next iteration on. Call it between iterations. Does nothing when its
+     * step is ours already; the options of the first call stay.
+     *
+     * @throws IllegalArgumentException as {@link #check} does
+     */
+    public synchronized void attach(Model model, StepOptions options) {
+        check(model, options);
+        entries.removeIf(entry -> entry.model.refersTo(null));
+        if (find(model) == null) {
+            Entry entry = new Entry(model, options, new GradientWork(options, tracker, model));
+            install(model, entry);
+            entries.add(entry);
+        }
+    }
+
+    /** Gives {@code model} its own step back; gradients gathered for an update that is not complete are dropped, and told. */
+    public synchronized void detach(Model model) {
+        Entry entry = find(model);
+        if (entry != null) {
+            entries.remove(entry);
+            restore(model, entry);
+        }
+    }
+
+    @Override
+    public synchronized void close() {
+        tracker.removeModelObserver(this);
+        for (Entry entry : entries) {
+            Model model = entry.model.get();
+            if (model != null) {
+                restore(model, entry);
+            }
+        }
+        entries.clear();
+    }
+
+    /**
+     * Updates {@code model} with the gradients gathered since its last update, as one iteration; does nothing when there are
+     * none. For the end of training, when minibatches do not come out even. Call it on the training thread, between iterations.
+     */
+    public void applyGathered(Model model) {
+        Entry entry = find(model);
+        if (entry != null && entry.work.pending() > 0 && SolverAccess.current(model) instanceof ControlledStep step) {
+            step.apply();
+        }
+    }
+
+    /** What the steps do, one sentence for each network that has something to tell. */
+    public List<String> notes() {
+        return entries.stream()
+                .map(entry -> entry.work.note())
+                .filter(note -> !note.isEmpty())
+                .toList();
+    }
+
+    @Override
+    public void epochBegins(Model model) {
+        renew(model);
+    }
+
+    @Override
+    public void iterationEnded(Model model) {
+        renew(model);
+    }
+
+    /** Copies train as their network does. */
+    @Override
+    public void workerBegins(Model model) {
+        Entry original = find(tracker.originalOf(model));
+        if (original != null && find(model) == null) {
+            attach(model, original.options);
+        }
+    }
+
+    /** Puts our optimizer into a solver that was made anew. */
+    private void renew(Model model) {
+        Entry entry = find(model);
+        if (entry != null && !(SolverAccess.current(model) instanceof ControlledStep)) {
+            install(model, entry);
+        }
+    }
+
+    private void install(Model model, Entry entry) {
+        ConvexOptimizer optimizer = SolverAccess.currentOrNew(model);
+        if (optimizer.getClass() == StochasticGradientDescent.class) {
+            SolverAccess.replace(model, new ControlledStep((BaseOptimizer) optimizer, model, entry.work));
+        } else {
+            log.warn(
+                    "{} is trained by {}, which stays: {} asks for another step than Deeplearning4j's own.",
+                    tracker.track(model),
+                    optimizer.getClass().getName(),
+                    entry.options);
+        }
+    }
+
+    private void restore(Model model, Entry entry) {
+        if (SolverAccess.current(model) instanceof ControlledStep step) {
+            SolverAccess.replace(model, step.restored());
+        }
+        if (entry.work.pending() > 0) {
+            log.warn(
+                    "Gradients of {} minibatches of {} were gathered for an update that needs {}, and are dropped. Call"
+                            + " applyGathered() before closing to use them.",
+                    entry.work.pending(),
+                    tracker.track(model),
+                    entry.options.accumulate());
+        }
+    }
+
+    private @Nullable Entry find(Model model) {
+        for (Entry entry : entries) {
+            if (entry.model.refersTo(model)) {
+                return entry;
+            }
+        }
+        return null;
+    }
+
+    /** One network. */
+    private static final class Entry {
+        private final WeakReference<Model> model;
+        private final StepOptions options;
+        private final GradientWork work;
+
+        private Entry(Model model, StepOptions options, GradientWork work) {
+            this.model = new WeakReference<>(model);
+            this.options = options;
+            this.work = work;
+        }
+    }
+}

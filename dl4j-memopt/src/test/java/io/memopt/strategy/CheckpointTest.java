@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.memopt.MemOpt;
+import io.memopt.MemOptConfig;
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
+import io.memopt.analysis.ReferenceNetworks;
+import io.memopt.testing.Networks;
+import io.memopt.verify.TwinRun;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** Checkpointing changes no bit, and keeps less. */
+class CheckpointTest {
+    private static final int SETTLED = 4;
+    private static final int MEASURED = 2;
+    private static final MemOptConfig LEAST =
+            MemOptConfig.builder().activationShare(0).build();
+
+    @AfterEach
+    void uninstall() {
+        MemoryHooks.uninstall();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"LENET", "VGG", "LSTM_LENGTHS", "BIDIRECTIONAL", "EMBEDDING_MASKED"})
+    void leastActivations_changeNoBit(TrainingCases each) {
+        TwinRun.of(each::create, (model, i) -> TrainingCases.fit(model, each.data(i)))
+                .iterations(30)
+                .compare(model -> MemOpt.attach(model, LEAST))
+                .requireBitwise();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"LENET", "VGG"})
+    void halfOfTheActivations_withPlans_changesNoBit(TrainingCases each) {
+        MemOptConfig config =
+                MemOptConfig.builder().activationShare(0.5).reuse(Reuse.PLANNED).build();
+        TwinRun.of(each::create, (model, i) -> TrainingCases.fit(model, each.data(i)))
+                .iterations(12)
+                .compare(model -> {
+                    MemOpt memopt = MemOpt.attach(model, config);
+                    return () -> {
+                        assertThat(memopt.plans())
+                                .filteredOn(plan -> plan.state().equals("TRUSTED"))
+                                .extracting(PlanRow::served)
+                                .anyMatch(served -> served >= 8);
+                        memopt.close();
+                    };
+                })
+                .requireBitwise();
+    }
+
+    @Test
+    void vggLike_keepsAtMostTwoFifths() {
+        Map<String, Long> plain = workspaces(MemOptConfig.defaults());
+        Map<String, Long> least = workspaces(LEAST);
+        System.out.println("VGG-like batch 32, plain:        " + plain);
+        System.out.println("VGG-like batch 32, checkpointed: " + least);
+
+        long all = plain.get("WS_ALL_LAYERS_ACT");
+        long kept = least.get("WS_ALL_LAYERS_ACT") + least.get(NetworkWorkspaces.SEGMENT);
+        assertThat(kept).isLessThanOrEqualTo(all * 2 / 5);
+    }
+
+    @Test
+    void listenerThatReadsActivations_getsThemAll() {
+        MultiLayerNetwork network = (MultiLayerNetwork) Networks.LENET.create(WorkspaceMode.ENABLED);
+        int[] seen = new int[1];
+        try (MemOpt memopt = MemOpt.attach(network, LEAST)) {
+            network.fit(Networks.LENET.data(4, 0));
+            network.addListeners(new BaseTrainingListener() {
+                @Override
+                public void onForwardPass(Model model, List<INDArray> activations) {
+                    seen[0] = activations.size();
+                }
+            });
+            network.fit(Networks.LENET.data(4, 1));
+            assertThat(memopt.summary().notes()).anyMatch(note -> note.startsWith("Checkpointing: "));
+        }
+        assertThat(seen[0]).isEqualTo(network.getnLayers());
+    }
+
+    @Test
+    void graph_isRefused() {
+        Model graph = Networks.RESIDUAL_GRAPH.create(WorkspaceMode.ENABLED);
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MemOpt.attach(graph, LEAST))
+                .withMessageContaining("activationShare=0.0")
+                .withMessageContaining("MultiLayerNetwork");
+    }
+
+    @Test
+    void withoutWorkspaces_isRefused() {
+        Model network = Networks.LENET.create(WorkspaceMode.NONE);
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MemOpt.attach(network, LEAST))
+                .withMessageContaining("WorkspaceMode.NONE");
+    }
+
+    /** Bytes of each workspace of the thread once training has settled. */
+    private static Map<String, Long> workspaces(MemOptConfig config) {
+        MemoryHooks.uninstall();
+        Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+        Model model = ReferenceNetworks.VGG_LIKE.create();
+        try (MemOpt memopt = MemOpt.attach(model, config)) {
+            ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+            long begun = 0;
+            for (int i = 0; i < SETTLED + MEASURED; i++) {
+                begun = i == SETTLED ? threads.getCurrentThreadCpuTime() : begun;
+                Networks.fit(model, ReferenceNetworks.VGG_LIKE.data(0));
+            }
+            long millis = (threads.getCurrentThreadCpuTime() - begun) / MEASURED / 1_000_000;
+            System.out.println("VGG-like batch 32: " + millis + " ms of CPU an iteration");
+            memopt.summary().notes().stream()
+                    .filter(note -> note.startsWith("Checkp"))
+                    .forEach(System.out::println);
+            Map<String, Long> sizes = new TreeMap<>();
+            memopt.summary().workspaces().forEach(row -> sizes.put(row.name(), row.reservedBytes()));
+            return sizes;
+        }
+    }
+}

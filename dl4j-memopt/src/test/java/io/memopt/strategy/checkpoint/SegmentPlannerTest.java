@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.checkpoint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SegmentPlannerTest {
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
+    void plan_isAsFastAsTheFastestOfAllCuts(long seed) {
+        Random random = new Random(seed);
+        for (int round = 0; round < 20; round++) {
+            Chain chain = random(random, 1 + random.nextInt(9));
+            long budget = (long) (random.nextDouble() * chain.bytes());
+
+            Segments planned = SegmentPlanner.plan(chain, budget);
+
+            Segments best = best(chain, budget);
+            if (best.bytes(chain) <= budget) {
+                assertThat(planned.bytes(chain))
+                        .as("seed %d round %d", seed, round)
+                        .isLessThanOrEqualTo(budget);
+                assertThat(planned.nanos(chain))
+                        .as("seed %d round %d", seed, round)
+                        .isEqualTo(best.nanos(chain));
+            } else {
+                assertThat(planned.bytes(chain))
+                        .as("seed %d round %d", seed, round)
+                        .isEqualTo(best.bytes(chain));
+            }
+            assertThat(planned.ends().subList(0, planned.count() - 1))
+                    .allMatch(end -> chain.layers().get(end - 1).cuttable());
+        }
+    }
+
+    @Test
+    void plan_withRoomForAll_computesNothingAgain() {
+        Chain chain = random(new Random(3), 12);
+
+        Segments planned = SegmentPlanner.plan(chain, chain.bytes());
+
+        assertThat(planned.nanos(chain)).isZero();
+    }
+
+    @Test
+    void plan_ofLongChain_staysWithinItsBudget() {
+        Chain chain = random(new Random(5), 150);
+
+        Segments planned = SegmentPlanner.plan(chain, chain.bytes() * 4 / 10);
+
+        assertThat(planned.bytes(chain)).isLessThanOrEqualTo(chain.bytes() * 4 / 10);
+        assertThat(planned.nanos(chain)).isLessThan(chain.nanos());
+    }
+
+    @Test
+    void even_cutsOnlyWhereItMay() {
+        Segments even = Segments.even(9, index -> index != 2);
+
+        assertThat(even.ends()).containsExactly(4, 7, 9);
+    }
+
+    private static Segments best(Chain chain, long budget) {
+        Segments fastest = null;
+        Segments smallest = null;
+        for (int cuts = 0; cuts < 1 << (chain.length() - 1); cuts++) {
+            Segments segments = cut(chain, cuts);
+            if (segments != null) {
+                long bytes = segments.bytes(chain);
+                boolean fits = bytes <= budget;
+                if (fits && (fastest == null || segments.nanos(chain) < fastest.nanos(chain))) {
+                    fastest = segments;
+                }
+                if (smallest == null || bytes < smallest.bytes(chain)) {
+                    smallest = segments;
+                }
+            }
+        }
+        return fastest != null ? fastest : smallest;
+    }
+
+    private static Segments cut(Chain chain, int cuts) {
+        List<Integer> ends = new ArrayList<>();
+        for (int i = 1; i < chain.length(); i++) {
+            if ((cuts >> (i - 1) & 1) == 1) {
+                if (!chain.layers().get(i - 1).cuttable()) {
+                    return null;
+                }
+                ends.add(i);
+            }
+        }
+        ends.add(chain.length());
+        return new Segments(ends);
+    }
+
+    private static Chain random(Random random, int length) {
+        List<Chain.Cost> costs = new ArrayList<>();
+        for (int i = 0; i < length; i++) {
+            costs.add(new Chain.Cost(
+                    random.nextInt(4) == 0 ? random.nextInt(50) : 0,
+                    random.nextInt(100),
+                    random.nextInt(100),
+                    random.nextInt(5) != 0,
+                    random.nextInt(3) != 0));
+        }
+        return new Chain(costs);
+    }
+}
