@@ -76,7 +76,7 @@ class HooksCombinationsTest {
         assertThat(child.text("layers")).contains("conv2 BACKWARD");
         assertThat(child.err())
                 .containsOnlyOnce(
-                        "memopt.erly=true is not known and has no effect. Known are memopt.early, memopt.enabled, memopt.updateBaselines.");
+                        "memopt.erly=true is not known and has no effect. Known are memopt.early, memopt.enabled, memopt.nvtx, memopt.updateBaselines.");
     }
 
     @Test
