@@ -112,8 +112,7 @@ class ServedMemoryTest {
         array.data().reallocate(4000);
 
         assertThat(memory.deviceStatistics().liveBytes()).isLessThan(pooled);
-        assertThat(array.data().getFloat(999)).isEqualTo(7f);
-        array.close();
+        assertThat(array.data().getFloat(999)).isEqualTo(7f); // left to the collector: M1.1 does not close it
     }
 
     @Test
