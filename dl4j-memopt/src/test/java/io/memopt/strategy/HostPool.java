@@ -29,11 +29,6 @@ final class HostPool implements MemorySource {
     }
 
     @Override
-    public boolean mapsPages() {
-        return false;
-    }
-
-    @Override
     public long pageBytes() {
         return 2 << 20;
     }
@@ -57,26 +52,6 @@ final class HostPool implements MemorySource {
     public void release(long address, long bytes) {
         calls++;
         Pointer.free(segments.remove(address));
-    }
-
-    @Override
-    public long createPage() {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void destroyPage(long handle) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void map(long address, long[] handles) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void unmap(long address, int pages) {
-        throw new UnsupportedOperationException();
     }
 
     @Override

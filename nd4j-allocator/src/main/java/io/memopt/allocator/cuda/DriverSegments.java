@@ -33,11 +33,6 @@ final class DriverSegments implements MemorySource {
     }
 
     @Override
-    public boolean mapsPages() {
-        return false;
-    }
-
-    @Override
     public long pageBytes() {
         return PAGE;
     }
@@ -76,26 +71,6 @@ final class DriverSegments implements MemorySource {
         if (pooled) {
             CudaDriver.check("cuStreamSynchronize", cuStreamSynchronize(null));
         }
-    }
-
-    @Override
-    public long createPage() {
-        throw new UnsupportedOperationException(name() + " has no pages");
-    }
-
-    @Override
-    public void destroyPage(long handle) {
-        throw new UnsupportedOperationException(name() + " has no pages");
-    }
-
-    @Override
-    public void map(long address, long[] handles) {
-        throw new UnsupportedOperationException(name() + " has no pages");
-    }
-
-    @Override
-    public void unmap(long address, int pages) {
-        throw new UnsupportedOperationException(name() + " has no pages");
     }
 
     @Override

@@ -31,11 +31,6 @@ final class PinnedSegments implements MemorySource {
     }
 
     @Override
-    public boolean mapsPages() {
-        return false;
-    }
-
-    @Override
     public long pageBytes() {
         return PAGE;
     }
@@ -67,26 +62,6 @@ final class PinnedSegments implements MemorySource {
         calls = calls.plus(new SourceCalls(0, 0, 1));
         Pointer memory = segments.remove(address);
         device.run(() -> CudaDriver.check("cuMemFreeHost", cuMemFreeHost(memory)));
-    }
-
-    @Override
-    public long createPage() {
-        throw new UnsupportedOperationException(name() + " has no pages");
-    }
-
-    @Override
-    public void destroyPage(long handle) {
-        throw new UnsupportedOperationException(name() + " has no pages");
-    }
-
-    @Override
-    public void map(long address, long[] handles) {
-        throw new UnsupportedOperationException(name() + " has no pages");
-    }
-
-    @Override
-    public void unmap(long address, int pages) {
-        throw new UnsupportedOperationException(name() + " has no pages");
     }
 
     @Override

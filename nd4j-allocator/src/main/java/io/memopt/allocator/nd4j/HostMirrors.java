@@ -9,7 +9,6 @@ import io.memopt.allocator.recording.ThreadContext;
 import io.memopt.allocator.recording.WorkspaceAccount;
 import java.util.ArrayList;
 import java.util.List;
-import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.pointers.PagedPointer;
 
@@ -24,15 +23,14 @@ final class HostMirrors {
     /** Chunks double up to this size: a few dozen cover what the largest networks ask for. */
     private static final long MAX_CHUNK_BYTES = 1L << 30;
 
-    private static final long ALIGNMENT = 64;
-
     private final MemoryLedger ledger;
     private final WorkspaceAccount account;
+    private final PageableMirrors memory = new PageableMirrors();
     private final List<Chunk> chunks = new ArrayList<>();
     private int current;
     private long used;
 
-    private record Chunk(Pointer raw, long address, long bytes) {}
+    private record Chunk(long address, long bytes) {}
 
     HostMirrors(MemoryLedger ledger, WorkspaceAccount account) {
         this.ledger = ledger;
@@ -41,7 +39,7 @@ final class HostMirrors {
 
     /** Room for an array; null when there is no memory. Its content is undefined. */
     synchronized @Nullable PagedPointer place(long bytes, long elements) {
-        long rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        long rounded = PageableMirrors.aligned(bytes);
         while (current < chunks.size() && used + rounded > chunks.get(current).bytes()) {
             current++;
             used = 0;
@@ -66,7 +64,7 @@ final class HostMirrors {
     synchronized void free() {
         for (Chunk chunk : chunks) {
             ledger.freed(chunk.address());
-            Pointer.free(chunk.raw());
+            memory.free(chunk.address());
         }
         chunks.clear();
         clear();
@@ -76,12 +74,11 @@ final class HostMirrors {
         long doubled =
                 chunks.isEmpty() ? 1 << 20 : 2 * chunks.get(chunks.size() - 1).bytes();
         long bytes = Math.max(atLeast, Math.min(MAX_CHUNK_BYTES, doubled));
-        Pointer raw = Pointer.malloc(bytes + ALIGNMENT);
-        if (raw == null || raw.address() == 0) {
+        long address = memory.allocate(bytes);
+        if (address == 0) {
             return false;
         }
-        long address = (raw.address() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-        chunks.add(new Chunk(raw, address, bytes));
+        chunks.add(new Chunk(address, bytes));
         book(address, bytes);
         return true;
     }

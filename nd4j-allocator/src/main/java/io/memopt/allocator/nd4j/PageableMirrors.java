@@ -26,10 +26,15 @@ final class PageableMirrors {
         if (raw == null || raw.address() == 0) {
             return 0;
         }
-        long address = (raw.address() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        long address = aligned(raw.address());
         live.put(address, new Mirror(raw, size));
         bytes.addAndGet(size);
         return address;
+    }
+
+    /** The next multiple of 64. */
+    static long aligned(long value) {
+        return (value + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
 
     boolean owns(long address) {

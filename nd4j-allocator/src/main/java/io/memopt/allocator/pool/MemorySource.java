@@ -21,8 +21,10 @@ public interface MemorySource {
     /** Short name for figures and messages, e.g. {@code cuda-vmm}. */
     String name();
 
-    /** True if addresses and memory are obtained apart. */
-    boolean mapsPages();
+    /** True if addresses and memory are obtained apart; the methods of pages are for such sources alone. */
+    default boolean mapsPages() {
+        return false;
+    }
 
     /** Bytes of a page, a power of two; sizes of reservations are multiples of it. */
     long pageBytes();
@@ -48,16 +50,24 @@ public interface MemorySource {
      * @return its handle, or {@link #NONE} when the device has no more memory
      * @throws MemorySourceException if the device fails otherwise
      */
-    long createPage();
+    default long createPage() {
+        throw new UnsupportedOperationException(name() + " has no pages");
+    }
 
     /** Gives a page back that is not mapped. */
-    void destroyPage(long handle);
+    default void destroyPage(long handle) {
+        throw new UnsupportedOperationException(name() + " has no pages");
+    }
 
     /** Puts pages at {@code address}, one after the other, for reading and writing. Either all or none is mapped. */
-    void map(long address, long[] handles);
+    default void map(long address, long[] handles) {
+        throw new UnsupportedOperationException(name() + " has no pages");
+    }
 
     /** Takes {@code pages} pages away from {@code address}; the device must be through with them. Handles stay valid. */
-    void unmap(long address, int pages);
+    default void unmap(long address, int pages) {
+        throw new UnsupportedOperationException(name() + " has no pages");
+    }
 
     /** Calls of the driver so far. */
     SourceCalls calls();

@@ -27,11 +27,6 @@ final class HostSegments implements MemorySource {
     }
 
     @Override
-    public boolean mapsPages() {
-        return false;
-    }
-
-    @Override
     public long pageBytes() {
         return 1 << 20;
     }
@@ -54,26 +49,6 @@ final class HostSegments implements MemorySource {
     public void release(long address, long bytes) {
         Pointer.free(segments.remove(address));
         returned++;
-    }
-
-    @Override
-    public long createPage() {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void destroyPage(long handle) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void map(long address, long[] handles) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void unmap(long address, int pages) {
-        throw new UnsupportedOperationException();
     }
 
     @Override
