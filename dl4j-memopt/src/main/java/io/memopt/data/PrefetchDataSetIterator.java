@@ -66,11 +66,7 @@ public final class PrefetchDataSetIterator implements DataSetIterator, AutoClose
     public PrefetchDataSetIterator(DataSetIterator base, PrefetchOptions options, UnaryOperator<DataSet> preparation) {
         this.base = Objects.requireNonNull(base, "base");
         this.preparation = Objects.requireNonNull(preparation, "preparation");
-        if (!base.asyncSupported() && !options.readAheadAnyway()) {
-            throw new IllegalArgumentException(base.getClass().getName()
-                    + ".asyncSupported() is false: it may fill the same arrays again, or prefetch "
-                    + "itself. If it does neither, use PrefetchOptions.withReadAheadAnyway(true).");
-        }
+        options.requireReadAhead(base, base.asyncSupported());
         this.work = preparation;
         this.prefetcher = new Prefetcher<>(new Base(base), new DataSetArrays(), options);
         CLEANER.register(this, prefetcher::abandon);
@@ -122,10 +118,7 @@ public final class PrefetchDataSetIterator implements DataSetIterator, AutoClose
      */
     @Override
     public void setPreProcessor(@Nullable DataSetPreProcessor value) {
-        if (prefetcher.isRunning()) {
-            throw new IllegalStateException("Batches are being prepared already: set a preprocessor before the first "
-                    + "hasNext() or next(), or after reset()");
-        }
+        prefetcher.requireIdle();
         preProcessor = value;
         work = value == null ? preparation : preprocessed(preparation, value);
     }

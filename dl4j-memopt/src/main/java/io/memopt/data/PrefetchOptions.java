@@ -61,4 +61,17 @@ public record PrefetchOptions(int threads, int maxBatches, long maxBytes, boolea
     public PrefetchOptions withReadAheadAnyway(boolean value) {
         return new PrefetchOptions(threads, maxBatches, maxBytes, closeUsed, value);
     }
+
+    /**
+     * Refuses a base iterator that must not be read ahead, unless these options insist.
+     *
+     * @throws IllegalArgumentException with its class and what to do
+     */
+    void requireReadAhead(Object base, boolean asyncSupported) {
+        if (!asyncSupported && !readAheadAnyway) {
+            throw new IllegalArgumentException(base.getClass().getName()
+                    + ".asyncSupported() is false: it may fill the same arrays again, or prefetch "
+                    + "itself. If it does neither, use PrefetchOptions.withReadAheadAnyway(true).");
+        }
+    }
 }

@@ -54,9 +54,16 @@ final class Prefetcher<T> {
         return baseLock;
     }
 
-    /** True from the first question for a batch to the next reset. */
-    boolean isRunning() {
-        return pass != null;
+    /**
+     * For what may not change from the first question for a batch to the next reset.
+     *
+     * @throws IllegalStateException in between
+     */
+    void requireIdle() {
+        if (pass != null) {
+            throw new IllegalStateException("Batches are being prepared already: set a preprocessor before the first "
+                    + "hasNext() or next(), or after reset()");
+        }
     }
 
     PrefetchStatistics statistics() {
