@@ -82,8 +82,8 @@ public final class CudaPoolPrices {
         for (int free : FREE_MIB) {
             try (MemoryPool pool = CudaPools.device(0, source, PoolOptions.UNLIMITED)) {
                 pool.free(pool.allocate(free * MIB, StreamEvents.EVERY_STREAM), StreamEvents.EVERY_STREAM);
-                Runnable pair = () -> pool.free(
-                        pool.allocate(MIB, StreamEvents.EVERY_STREAM), StreamEvents.EVERY_STREAM);
+                Runnable pair =
+                        () -> pool.free(pool.allocate(MIB, StreamEvents.EVERY_STREAM), StreamEvents.EVERY_STREAM);
                 best(pair, 2000);
                 PoolStatistics before = pool.statistics();
                 long nanos = best(pair, 20_000);

@@ -127,7 +127,9 @@ public final class CudaProfile {
     private static void child(Path folder, String[] parts) throws IOException {
         CudnnCase kind = CudnnCase.valueOf(parts[0]);
         int rounds = Integer.parseInt(parts[FIXED + 1]);
-        Way[] ways = Arrays.stream(parts[FIXED + 2].split("\\+", -1)).map(Way::valueOf).toArray(Way[]::new);
+        Way[] ways = Arrays.stream(parts[FIXED + 2].split("\\+", -1))
+                .map(Way::valueOf)
+                .toArray(Way[]::new);
         try (PrintWriter file = new PrintWriter(Files.newBufferedWriter(folder.resolve("profile-" + kind + ".txt")))) {
             CudaProfile profile =
                     new CudaProfile(file, kind, Integer.parseInt(parts[1]), Integer.parseInt(parts[FIXED]));
@@ -154,7 +156,9 @@ public final class CudaProfile {
         try {
             return block(way, profiled);
         } catch (RuntimeException | LinkageError e) {
-            print("%s FAILED: %s at %s", way, e, Arrays.asList(e.getStackTrace()).subList(0, 6));
+            print(
+                    "%s FAILED: %s at %s",
+                    way, e, Arrays.asList(e.getStackTrace()).subList(0, 6));
             return Double.NaN;
         }
     }
