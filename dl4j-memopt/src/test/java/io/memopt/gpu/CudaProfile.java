@@ -34,11 +34,11 @@ import org.nd4j.linalg.factory.Nd4j;
  * the tests' class path has none. Each network has a JVM of its own, in which ways follow one another in rounds, so that all meet
  * the same machine. At last each way's native calls are listed, as they are and one at a time, see {@link NativeProfile}.
  *
- * <p>Arguments: folder for {@code profile-NETWORK.txt}; then {@code NETWORK,batch,steps,rounds,WAY+WAY...} each. Ways: {@code PLAIN};
+ * <p>Arguments: folder for {@code profile-NETWORK-WAY.txt}, the first way; then {@code NETWORK,batch,steps,rounds,WAY+WAY...} each. Ways: {@code PLAIN};
  * {@code OBSERVED}; {@code MIRRORS}, untouched host mirrors, as all those that follow; {@code PAGES}, a pool of 2 MiB pages; {@code
  * LARGE}, of 32 MiB pages; {@code MALLOC}, a pool of segments from cudaMalloc; {@code PLANNED}, planned workspaces without a pool;
  * {@code EXACT}, with the pool of 2 MiB pages; {@code EXACT_LARGE}; {@code EXACT_MALLOC}; {@code CUDNN}, exact and convolutions
- * through cuDNN; {@code CUDNN_MALLOC}.
+ * through cuDNN; {@code CUDNN_ONLY}, {@code CUDNN_PLANNED}, {@code CUDNN_LARGE} and {@code CUDNN_MALLOC} likewise.
  */
 public final class CudaProfile {
     private static final String CHILD = "child";
@@ -69,6 +69,8 @@ public final class CudaProfile {
         EXACT(Memory.PAGES, true, false),
         EXACT_LARGE(Memory.LARGE, true, false),
         EXACT_MALLOC(Memory.MALLOC, true, false),
+        CUDNN_ONLY(Memory.OWN, false, true),
+        CUDNN_PLANNED(Memory.OWN, true, true),
         CUDNN(Memory.PAGES, true, true),
         CUDNN_LARGE(Memory.LARGE, true, true),
         CUDNN_MALLOC(Memory.MALLOC, true, true);
@@ -130,7 +132,7 @@ public final class CudaProfile {
         Way[] ways = Arrays.stream(parts[FIXED + 2].split("\\+", -1))
                 .map(Way::valueOf)
                 .toArray(Way[]::new);
-        try (PrintWriter file = new PrintWriter(Files.newBufferedWriter(folder.resolve("profile-" + kind + ".txt")))) {
+        try (PrintWriter file = new PrintWriter(Files.newBufferedWriter(folder.resolve("profile-" + kind + "-" + ways[0] + ".txt")))) {
             CudaProfile profile =
                     new CudaProfile(file, kind, Integer.parseInt(parts[1]), Integer.parseInt(parts[FIXED]));
             profile.compare(ways, rounds);
