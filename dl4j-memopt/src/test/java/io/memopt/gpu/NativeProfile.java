@@ -172,7 +172,7 @@ final class NativeProfile implements AutoCloseable {
     static long minorFaults() {
         try {
             String stat = Files.readString(Path.of("/proc/thread-self/stat"));
-            return Long.parseLong(stat.substring(stat.lastIndexOf(')') + 2).split(" ")[FAULTS_FIELD - 2]);
+            return Long.parseLong(stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1)[FAULTS_FIELD - 2]);
         } catch (IOException e) {
             return 0;
         }
