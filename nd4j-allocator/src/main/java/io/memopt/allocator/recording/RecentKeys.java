@@ -9,7 +9,7 @@ package io.memopt.allocator.recording;
  * <p>Threading: any thread, without synchronisation.
  */
 final class RecentKeys {
-    private static final int BITS = 8;
+    private static final int BITS = 10;
 
     /** 0 is no key. */
     private final long[] slots = new long[1 << BITS];
