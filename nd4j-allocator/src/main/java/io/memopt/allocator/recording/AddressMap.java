@@ -3,9 +3,9 @@
 package io.memopt.allocator.recording;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,12 +21,20 @@ final class AddressMap<V> {
     private static final int STRIPE_BITS = 4;
     private static final int BLOCK_BITS = 9;
 
-    private final List<Stripe<V>> stripes =
-            IntStream.range(0, STRIPES).mapToObj(i -> new Stripe<V>()).toList();
+    private final Stripe<V>[] stripes = stripes();
+
+    @SuppressWarnings({"unchecked", "rawtypes"}) // there are no arrays of generic types
+    private static <V> Stripe<V>[] stripes() {
+        Stripe<V>[] all = new Stripe[STRIPES];
+        Arrays.setAll(all, i -> new Stripe<>());
+        return all;
+    }
 
     @Nullable
     V get(long address) {
-        return stripeOf(address).get(keyOf(address));
+        Stripe<V> stripe = stripeOf(address);
+        long key = keyOf(address);
+        return stripe.surelyLacks(key) ? null : stripe.get(key);
     }
 
     /** Returns what was there before. */
@@ -44,7 +52,9 @@ final class AddressMap<V> {
     /** A copy. Entries that come or go meanwhile may be in it or not. */
     List<V> values() {
         List<V> all = new ArrayList<>();
-        stripes.forEach(stripe -> stripe.addTo(all));
+        for (Stripe<V> stripe : stripes) {
+            stripe.addTo(all);
+        }
         return Collections.unmodifiableList(all);
     }
 
@@ -57,7 +67,7 @@ final class AddressMap<V> {
     }
 
     private Stripe<V> stripeOf(long address) {
-        return stripes.get((int) (mixedBlock(keyOf(address)) >>> (Long.SIZE - STRIPE_BITS)));
+        return stripes[(int) (mixedBlock(keyOf(address)) >>> (Long.SIZE - STRIPE_BITS))];
     }
 
     private static long keyOf(long address) {
@@ -74,11 +84,20 @@ final class AddressMap<V> {
         private static final int ALIGNMENT_BITS = 4;
         private static final int SLOTS_OF_BLOCK = 1 << (BLOCK_BITS - ALIGNMENT_BITS);
 
-        /** 0 where there is no entry. */
-        private long[] keys = new long[2 * SLOTS_OF_BLOCK];
+        /** 0 where there is no entry. Never replaced by one in which a key is missing. */
+        private volatile long[] keys = new long[2 * SLOTS_OF_BLOCK];
 
         private @Nullable Object[] values = new @Nullable Object[keys.length];
         private int size;
+
+        /**
+         * Needs no monitor: whoever knows of an entry was told of it after it was put, so that it sees this slot taken. No
+         * call empties the home slot of an entry, not even for a moment.
+         */
+        boolean surelyLacks(long key) {
+            long[] seen = keys;
+            return seen[home(key, seen.length)] == 0;
+        }
 
         synchronized @Nullable V get(long key) {
             return valueAt(slotOf(key));
@@ -125,51 +144,54 @@ final class AddressMap<V> {
 
         /** Where the key is, or the empty slot where it would be put. */
         private int slotOf(long key) {
-            int slot = home(key);
+            return slotOf(key, keys);
+        }
+
+        private static int slotOf(long key, long[] keys) {
+            int slot = home(key, keys.length);
             while (keys[slot] != key && keys[slot] != 0) {
-                slot = next(slot);
+                slot = (slot + 1) & (keys.length - 1);
             }
             return slot;
         }
 
-        private int home(long key) {
+        private static int home(long key, int slots) {
             int block = (int) (mixedBlock(key) >>> (Long.SIZE - STRIPE_BITS - Integer.SIZE)) & -SLOTS_OF_BLOCK;
             int inBlock = (int) (key >>> ALIGNMENT_BITS) & (SLOTS_OF_BLOCK - 1);
-            return (block | inBlock) & (keys.length - 1);
-        }
-
-        private int next(int slot) {
-            return (slot + 1) & (keys.length - 1);
+            return (block | inBlock) & (slots - 1);
         }
 
         /** Empties {@code hole} and moves into it whoever could not have its place because of it. */
         private void close(int hole) {
+            long[] table = keys;
+            int mask = table.length - 1;
             int empty = hole;
-            for (int slot = next(hole); keys[slot] != 0; slot = next(slot)) {
-                int passed = (slot - home(keys[slot])) & (keys.length - 1);
-                int distance = (slot - empty) & (keys.length - 1);
+            for (int slot = (hole + 1) & mask; table[slot] != 0; slot = (slot + 1) & mask) {
+                int passed = (slot - home(table[slot], table.length)) & mask;
+                int distance = (slot - empty) & mask;
                 if (passed >= distance) {
-                    keys[empty] = keys[slot];
+                    table[empty] = table[slot];
                     values[empty] = values[slot];
                     empty = slot;
                 }
             }
-            keys[empty] = 0;
+            table[empty] = 0;
             values[empty] = null;
         }
 
         private void grow() {
-            long[] oldKeys = keys;
-            @Nullable Object[] oldValues = values;
-            keys = new long[2 * oldKeys.length];
-            values = new @Nullable Object[keys.length];
-            for (int slot = 0; slot < oldKeys.length; slot++) {
-                if (oldKeys[slot] != 0) {
-                    int at = slotOf(oldKeys[slot]);
-                    keys[at] = oldKeys[slot];
-                    values[at] = oldValues[slot];
+            long[] old = keys;
+            long[] table = new long[2 * old.length];
+            @Nullable Object[] moved = new @Nullable Object[table.length];
+            for (int slot = 0; slot < old.length; slot++) {
+                if (old[slot] != 0) {
+                    int at = slotOf(old[slot], table);
+                    table[at] = old[slot];
+                    moved[at] = values[slot];
                 }
             }
+            values = moved;
+            keys = table;
         }
     }
 }

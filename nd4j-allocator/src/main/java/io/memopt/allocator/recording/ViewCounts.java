@@ -9,14 +9,11 @@ import org.jspecify.annotations.Nullable;
  * for the array under all of them. A training step makes hundreds to thousands of views, nearly all of arrays that nothing is
  * counted for: that answer must cost next to nothing.
  *
- * <p>Threading: any thread. Two threads that make a view of one array and free it at once may leave it uncounted, never
- * counted for another.
+ * <p>Threading: any thread.
  */
 final class ViewCounts {
     /** Large arrays by their own key and by those of their views. */
     private final AddressMap<LiveAllocation> counted = new AddressMap<>();
-
-    private final RecentKeys uncounted = new RecentKeys();
 
     /**
      * Memory of its own became live.
@@ -26,7 +23,6 @@ final class ViewCounts {
     void allocated(long key, LiveAllocation allocation, @Nullable LiveAllocation stale) {
         if (isLarge(allocation)) {
             counted.put(key, allocation);
-            uncounted.remove(key);
         } else if (stale != null) {
             freed(key, stale);
         }
@@ -39,16 +35,10 @@ final class ViewCounts {
     }
 
     void created(long parentKey, long viewKey) {
-        if (uncounted.holds(parentKey)) {
-            return;
-        }
         LiveAllocation array = counted.get(parentKey);
-        if (array == null || !array.countsViews()) {
-            uncounted.add(parentKey);
-        } else {
+        if (array != null && array.countsViews()) {
             array.viewCreated();
             counted.put(viewKey, array);
-            uncounted.remove(viewKey);
         }
     }
 
