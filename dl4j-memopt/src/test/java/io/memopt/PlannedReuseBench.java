@@ -9,7 +9,6 @@ import io.memopt.ReuseStep.Variant;
 import io.memopt.analysis.ReferenceNetworks;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import org.junit.jupiter.api.Tag;
@@ -26,8 +25,8 @@ import org.junit.jupiter.api.Test;
 class PlannedReuseBench {
     private static final int ROUNDS = Integer.getInteger("bench.rounds", 11);
     private static final Duration TIME = Duration.ofSeconds(Integer.getInteger("bench.seconds", 100));
-    private static final List<ReferenceNetworks> NETWORKS = chosen(ReferenceNetworks.class, "bench.networks");
-    private static final List<Variant> VARIANTS = chosen(Variant.class, "bench.variants");
+    private static final List<ReferenceNetworks> NETWORKS = BenchChoice.of(ReferenceNetworks.class, "bench.networks");
+    private static final List<Variant> VARIANTS = BenchChoice.of(Variant.class, "bench.variants");
     private static final boolean MEMORY = Boolean.parseBoolean(System.getProperty("bench.memory", "true"));
     private static final double MB = 1e6;
 
@@ -43,15 +42,6 @@ class PlannedReuseBench {
         for (ReferenceNetworks network : NETWORKS) {
             System.out.print(stepOf(network));
         }
-    }
-
-    private static <E extends Enum<E>> List<E> chosen(Class<E> all, String property) {
-        String names = System.getProperty(property, "");
-        return names.isEmpty()
-                ? List.of(all.getEnumConstants())
-                : Arrays.stream(names.split(",", -1))
-                        .map(name -> Enum.valueOf(all, name))
-                        .toList();
     }
 
     // ---- memory
