@@ -164,7 +164,9 @@ public final class CudaModels {
                 report.scratchBytes() / MIB,
                 report.rows().stream().mapToLong(ConvolutionRow::nanos).sum() / 1e6);
         for (ScratchBudget.Choice choice : report.front()) {
-            print("         front: scratch %.1f MiB, passes %.3f ms", choice.scratchBytes() / MIB, choice.nanos() / 1e6);
+            print(
+                    "         front: scratch %.1f MiB, passes %.3f ms",
+                    choice.scratchBytes() / MIB, choice.nanos() / 1e6);
         }
     }
 
@@ -176,7 +178,8 @@ public final class CudaModels {
         return switch (way) {
             case PLAIN, EXACT -> config.build();
             case CUDNN ->
-                config.convolutions(Convolutions.CUDNN.withScratchBytes(scratch)).build();
+                config.convolutions(Convolutions.CUDNN.withScratchBytes(scratch))
+                        .build();
             case TF32 ->
                 config.convolutions(Convolutions.CUDNN.withTf32(true).withScratchBytes(scratch))
                         .build();

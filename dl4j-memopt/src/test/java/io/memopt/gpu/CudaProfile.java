@@ -132,7 +132,8 @@ public final class CudaProfile {
         Way[] ways = Arrays.stream(parts[FIXED + 2].split("\\+", -1))
                 .map(Way::valueOf)
                 .toArray(Way[]::new);
-        try (PrintWriter file = new PrintWriter(Files.newBufferedWriter(folder.resolve("profile-" + kind + "-" + ways[0] + ".txt")))) {
+        try (PrintWriter file =
+                new PrintWriter(Files.newBufferedWriter(folder.resolve("profile-" + kind + "-" + ways[0] + ".txt")))) {
             CudaProfile profile =
                     new CudaProfile(file, kind, Integer.parseInt(parts[1]), Integer.parseInt(parts[FIXED]));
             profile.compare(ways, rounds);

@@ -60,7 +60,9 @@ public final class CudaThreads {
             try {
                 compare(family, devices);
             } catch (RuntimeException | LinkageError e) {
-                print("FAILED %s: %s at %s", family, e, Arrays.asList(e.getStackTrace()).subList(0, 6));
+                print(
+                        "FAILED %s: %s at %s",
+                        family, e, Arrays.asList(e.getStackTrace()).subList(0, 6));
             } finally {
                 MemoryHooks.uninstall();
             }
@@ -72,8 +74,9 @@ public final class CudaThreads {
         print("%s: plain repeats %s", family, Arrays.equals(plain, alone(family, false)));
         alone(family, true); // measures algorithms
         int[] first = alone(family, true);
-        print("   alone with all options: repeats %s, equals plain %s", Arrays.equals(first, alone(family, true)),
-                Arrays.equals(first, plain));
+        print(
+                "   alone with all options: repeats %s, equals plain %s",
+                Arrays.equals(first, alone(family, true)), Arrays.equals(first, plain));
         print("   two on one thread, taking turns: equal to alone %s", equal(first, takingTurns(family)));
         print("   two on two threads of device 0: equal to alone %s", equal(first, threads(family, new int[] {0, 0})));
         print("   the same, plain: equal to plain %s", equal(plain, plainThreads(family)));

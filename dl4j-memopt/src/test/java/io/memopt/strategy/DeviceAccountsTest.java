@@ -20,8 +20,7 @@ import org.junit.jupiter.api.Test;
 class DeviceAccountsTest {
     private static final long MIB = 1 << 20;
 
-    private final MemoryLedger ledger = 
-            new MemoryLedger(new OwnerTable(), new WorkspaceTable(), Owner::category);
+    private final MemoryLedger ledger = new MemoryLedger(new OwnerTable(), new WorkspaceTable(), Owner::category);
     private final AtomicLong used = new AtomicLong(2000 * MIB);
 
     @Test
