@@ -29,6 +29,7 @@ public final class SimulatedDevice implements MemorySource, StreamEvents {
     private final Map<Long, Long> pageAt = new HashMap<>();
     /** Pages of each extent by its handle. */
     private final Map<Long, Integer> extents = new HashMap<>();
+
     private final Set<Long> mappedExtents = new HashSet<>();
     private final Map<Long, Long> streamOf = new HashMap<>();
     private final Set<Long> pending = new HashSet<>();
