@@ -92,9 +92,7 @@ final class AlgorithmChooser {
                 + calls.shape().key();
         long budget = options.budgetFor(calls.shape());
         AlgorithmTable table = lookUpTo(key, calls, budget);
-        return table.fastestWithin(budget).isPresent()
-                ? table
-                : lookUpTo(key, calls, options.ceilingBytes());
+        return table.fastestWithin(budget).isPresent() ? table : lookUpTo(key, calls, options.ceilingBytes());
     }
 
     private AlgorithmTable lookUpTo(String key, ConvolutionCalls calls, long limit) {
