@@ -7,6 +7,7 @@ import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.nd4j.Settings;
+import io.memopt.allocator.pool.DeviceReconciliation;
 import io.memopt.allocator.pool.PoolStatistics;
 import io.memopt.allocator.recording.TraceOptions;
 import io.memopt.allocator.recording.TraceWriter;
@@ -260,6 +261,14 @@ public final class MemOpt implements AutoCloseable {
     /** Figures of the device memory pools of the process; zeros unless {@link MemOptConfig#deviceMemory} asked for them. */
     public PoolStatistics devicePool() {
         return session == null ? PoolStatistics.NONE : session.pool();
+    }
+
+    /**
+     * The driver's figure of device memory, taken apart: arrays, pools, the context, libraries, other processes and what is left.
+     * Only zeros without CUDA.
+     */
+    public DeviceReconciliation deviceMemory() {
+        return session == null ? DeviceReconciliation.NONE : session.deviceMemory();
     }
 
     /** How cuDNN computes the network's convolutions; empty unless {@link MemOptConfig#convolutions} asked for it and it is there. */

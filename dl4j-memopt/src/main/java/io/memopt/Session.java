@@ -14,6 +14,7 @@ import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.NativeTemporaries;
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.pool.DeviceReconciliation;
 import io.memopt.allocator.pool.PoolStatistics;
 import io.memopt.allocator.recording.EventRing;
 import io.memopt.allocator.recording.GarbageCollectionWatch;
@@ -39,6 +40,7 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
+import io.memopt.strategy.DeviceAccounts;
 import io.memopt.strategy.GarbageRelease;
 import io.memopt.strategy.MemoryService;
 import io.memopt.strategy.ModeAdvice;
@@ -60,12 +62,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.IntConsumer;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -100,6 +104,7 @@ final class Session {
     private final Optional<EventSink> profilerRanges;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
     private volatile String deviceProblem = "";
+    private volatile @Nullable DeviceAccounts accounts;
     private volatile @Nullable ScopeCheck scopeCheck;
     private @Nullable ProcessWatch processWatch;
     private volatile @Nullable PlannedReuse reuse;
@@ -216,6 +221,10 @@ final class Session {
         if (serving != null) {
             notes.addAll(serving.notes());
         }
+        DeviceAccounts device = accounts;
+        if (device != null) {
+            notes.add(device.note(pool()));
+        }
         PrefetchStatistics prefetched = PrefetchTotals.now();
         if (prefetched.batches() > 0) {
             notes.add(prefetched.toString());
@@ -310,6 +319,11 @@ final class Session {
         }
     }
 
+    DeviceReconciliation deviceMemory() {
+        DeviceAccounts device = accounts;
+        return device == null ? DeviceReconciliation.NONE : device.now(pool());
+    }
+
     PoolStatistics pool() {
         MemoryService serving = service;
         return serving == null ? PoolStatistics.NONE : serving.pool();
@@ -327,8 +341,10 @@ final class Session {
         try {
             CudnnLayers layers = cudnn;
             if (layers == null) {
-                layers =
-                        CudnnLayers.begin(settings, address -> ledger.reclassify(address, "", Category.HELPER_SCRATCH));
+                layers = firstUse(
+                        "cudnn",
+                        () -> CudnnLayers.begin(
+                                settings, address -> ledger.reclassify(address, "", Category.HELPER_SCRATCH)));
                 cudnn = layers;
             } else if (!layers.settings().equals(settings)) {
                 log.warn(
@@ -468,14 +484,20 @@ final class Session {
         MemoryLimits.current().warnings(offHeap).forEach(log::warn);
     }
 
-    /** On CPU there is nothing to doubt. */
+    /** On CPU there is nothing to doubt. The check multiplies matrices, which is the first use of cuBLAS if nothing was. */
     private void checkDevice() {
         if (Nd4jFacts.isCuda()) {
-            DeviceCheck.problem().ifPresent(problem -> {
+            accounts = DeviceAccounts.begin(ledger).orElse(null);
+            firstUse("cublas", DeviceCheck::problem).ifPresent(problem -> {
                 log.error(problem);
                 deviceProblem = problem;
             });
         }
+    }
+
+    private <T> T firstUse(String library, Supplier<T> first) {
+        DeviceAccounts device = accounts;
+        return device == null ? first.get() : device.firstUse(library, first);
     }
 
     private void add(Model model) {
@@ -671,6 +693,11 @@ final class Session {
             @Override
             public long poolDriverCalls() {
                 return pool().calls().total();
+            }
+
+            @Override
+            public Map<String, Long> deviceMemory() {
+                return accounts == null ? Map.of() : Session.this.deviceMemory().parts();
             }
 
             @Override
