@@ -22,6 +22,8 @@ import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.budget.BudgetReport;
+import io.memopt.strategy.budget.NetworkBudget;
 import io.memopt.strategy.cudnn.ConvolutionReport;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.TrainingSteps;
@@ -100,6 +102,9 @@ public final class MemOpt implements AutoCloseable {
         }
         Settings.check();
         TrainingSteps.check(network, config.step());
+        if (config.budget().isSet()) {
+            NetworkBudget.check(network, config.budget());
+        }
         if (!config.enabled() || !Settings.enabled()) {
             return new MemOpt(null, new WeakReference<>(network), "", null);
         }
@@ -127,7 +132,9 @@ public final class MemOpt implements AutoCloseable {
             if (config.reuse() == Reuse.PLANNED) {
                 session.planReuse(config.planProfile().orElse(null), config.arenas(), config.planPoison());
             }
-            if (!config.step().equals(StepOptions.PLAIN)) {
+            if (config.budget().isSet()) {
+                session.keepBudget(network, config);
+            } else if (!config.step().equals(StepOptions.PLAIN)) {
                 session.controlStep(network, config.step());
             }
             TraceWriter trace =
@@ -196,10 +203,11 @@ public final class MemOpt implements AutoCloseable {
      * Prepares plans, or sizes, for every batch size from the first three examples of {@code sample}, so that the first
      * minibatch already runs in the arena. Call it on the thread that will train; with sequences of several lengths, give the
      * longest. The network is afterwards what it was, bit for bit. Does nothing unless {@link MemOptConfig#reuse} asked for
-     * {@link Reuse#PLANNED} or {@link Reuse#SIZED}.
+     * {@link Reuse#PLANNED} or {@link Reuse#SIZED}, or there is a budget, which is decided for minibatches of the size of this one.
      *
      * @param sample a minibatch of at least three examples, as training will have it
      * @throws IllegalArgumentException if there are fewer, or the network is trained by truncated backpropagation through time
+     * @throws io.memopt.strategy.budget.BudgetException if no way to train fits the budget
      */
     public void rehearse(MultiDataSet sample) {
         Model network = model.get();
@@ -223,6 +231,15 @@ public final class MemOpt implements AutoCloseable {
         if (session != null && network != null) {
             session.applyGathered(network);
         }
+    }
+
+    /**
+     * What was decided for the budget, what else there was, and what came of it; empty without a budget, and until {@link #rehearse} or
+     * the first minibatch has decided.
+     */
+    public Optional<BudgetReport> budget() {
+        Model network = model.get();
+        return session == null || network == null ? Optional.empty() : session.budget(network);
     }
 
     /** Plans of passes so far, on all threads; empty unless {@link MemOptConfig#reuse} asked for them. */

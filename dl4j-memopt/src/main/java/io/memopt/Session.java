@@ -48,11 +48,14 @@ import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
 import io.memopt.strategy.SizedReuse;
+import io.memopt.strategy.budget.BudgetReport;
+import io.memopt.strategy.budget.NetworkBudget;
 import io.memopt.strategy.cudnn.ConvolutionReport;
 import io.memopt.strategy.cudnn.Convolutions;
 import io.memopt.strategy.cudnn.CudnnLayers;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.TrainingSteps;
+import io.memopt.verify.Hardware;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -65,6 +68,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import org.deeplearning4j.nn.api.Model;
@@ -109,6 +113,7 @@ final class Session {
     private volatile @Nullable MemoryService service;
     private volatile @Nullable CudnnLayers cudnn;
     private volatile @Nullable TrainingSteps steps;
+    private final CopyOnWriteArrayList<NetworkBudget> budgets = new CopyOnWriteArrayList<>();
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours =
@@ -229,6 +234,10 @@ final class Session {
             notes.addAll(its.notes());
         }
         times.notes(notes);
+        times.budgets(budgets.stream()
+                .map(NetworkBudget::report)
+                .flatMap(Optional::stream)
+                .toList());
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
 
@@ -277,6 +286,11 @@ final class Session {
     }
 
     void rehearse(Model model, MultiDataSet sample) {
+        Optional<NetworkBudget> kept = budgetOf(model);
+        if (kept.isPresent()) {
+            kept.get().decide(model, sample);
+            return;
+        }
         PlannedReuse planned = reuse;
         if (planned != null) {
             planned.rehearse(model, sample);
@@ -352,6 +366,51 @@ final class Session {
             steps = its;
         }
         its.attach(model, options);
+    }
+
+    /** Keeps the training of {@code model} within a budget until its last handle is closed. */
+    void keepBudget(Model model, MemOptConfig config) {
+        if (budgetOf(model).isEmpty()) {
+            budgets.add(NetworkBudget.begin(
+                    model,
+                    tracker,
+                    new SessionLevers(this, config),
+                    config.budget(),
+                    config.step().accumulate()));
+        }
+    }
+
+    Optional<BudgetReport> budget(Model model) {
+        return budgetOf(model).flatMap(NetworkBudget::report);
+    }
+
+    private Optional<NetworkBudget> budgetOf(Model model) {
+        return budgets.stream().filter(budget -> budget.isOf(model)).findFirst();
+    }
+
+    /** As {@link #controlStep}, whatever was set before. */
+    synchronized void replaceStep(Model model, StepOptions options) {
+        TrainingSteps its = steps;
+        if (its != null) {
+            its.detach(model);
+        }
+        if (!options.equals(StepOptions.PLAIN)) {
+            controlStep(model, options);
+        }
+    }
+
+    /** Has reuse learn from the minibatch that {@code model} holds; false when a plan was refused. */
+    boolean rehearseHeld(Model model, IntConsumer give) {
+        PlannedReuse planned = reuse;
+        SizedReuse sized = sizing;
+        if (planned != null) {
+            planned.rehearseHeld(model, give);
+            return planned.serves(model);
+        }
+        if (sized != null) {
+            sized.rehearseHeld(model, give);
+        }
+        return true;
     }
 
     void applyGathered(Model model) {
@@ -473,6 +532,10 @@ final class Session {
         if (layers != null) {
             layers.detach(model);
         }
+        budgetOf(model).ifPresent(budget -> {
+            budget.close();
+            budgets.remove(budget);
+        });
         TrainingSteps its = steps;
         if (its != null) {
             its.detach(model);
@@ -505,6 +568,7 @@ final class Session {
         tracker.removeObserver(timers);
         tracker.removeObserver(times);
         tracker.removeModelObserver(workers);
+        budgets.forEach(NetworkBudget::close);
         PlannedReuse planned = reuse;
         if (planned != null) {
             planned.close();

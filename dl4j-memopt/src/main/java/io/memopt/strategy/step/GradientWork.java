@@ -6,6 +6,7 @@ import io.memopt.allocator.event.Phase;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.checkpoint.CheckpointedPass;
+import io.memopt.strategy.checkpoint.Segments;
 import java.util.Objects;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
@@ -36,9 +37,19 @@ final class GradientWork {
     GradientWork(StepOptions options, TrainingTracker tracker, Model model) {
         this.options = options;
         this.tracker = tracker;
-        this.checkpoints =
-                options.checkpoints() ? new CheckpointedPass(model, options.activationShare(), tracker) : null;
+        this.checkpoints = options.checkpoints() ? checkpoints(options, tracker, model) : null;
         this.scores = new ScoreSum(model);
+    }
+
+    private static CheckpointedPass checkpoints(StepOptions options, TrainingTracker tracker, Model model) {
+        return options.cuts().isEmpty()
+                ? new CheckpointedPass(model, options.activationShare(), tracker)
+                : new CheckpointedPass(model, new Segments(options.cuts()), tracker);
+    }
+
+    /** How passes are cut; empty when they are not. */
+    String way() {
+        return checkpoints == null ? "" : checkpoints.way();
     }
 
     /** Minibatches gathered that no update has used yet. */
