@@ -175,8 +175,7 @@ class BudgetTest {
 
         assertThat(profile.find("key")).isEmpty();
         profile.put("key", new BudgetProfile.Remembered(row, row, List.of(row)));
-        assertThat(profile.find("key"))
-                .contains(new BudgetProfile.Remembered(row, row, List.of(row)));
+        assertThat(profile.find("key")).contains(new BudgetProfile.Remembered(row, row, List.of(row)));
     }
 
     @Test
