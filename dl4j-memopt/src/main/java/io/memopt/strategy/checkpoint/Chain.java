@@ -16,7 +16,7 @@ import java.util.List;
  *
  * @param layers one for each layer
  */
-record Chain(List<Cost> layers) {
+public record Chain(List<Cost> layers) {
 
     /**
      * One layer.
@@ -28,14 +28,14 @@ record Chain(List<Cost> layers) {
      * @param reruns false when its backward pass needs nothing of its forward pass but its input
      * @param until position of the last layer that uses its output; its own or less if none does
      */
-    record Cost(long inner, long output, long nanos, boolean cuttable, boolean reruns, int until) {
+    public record Cost(long inner, long output, long nanos, boolean cuttable, boolean reruns, int until) {
 
         /** Whether its output is kept when the layers are cut before position {@code end}, which is after its own. */
-        boolean crosses(int end) {
+        public boolean crosses(int end) {
             return until >= end;
         }
 
-        Cost {
+        public Cost {
             if (inner < 0 || output < 0 || nanos < 0) {
                 throw new IllegalArgumentException(
                         "inner=" + inner + ", output=" + output + ", nanos=" + nanos + ", expected none below 0");
@@ -43,21 +43,21 @@ record Chain(List<Cost> layers) {
         }
     }
 
-    Chain {
+    public Chain {
         layers = List.copyOf(layers);
     }
 
-    int length() {
+    public int length() {
         return layers.size();
     }
 
     /** Bytes that are kept without checkpoints. */
-    long bytes() {
+    public long bytes() {
         return layers.stream().mapToLong(cost -> cost.inner + cost.output).sum();
     }
 
     /** Time of the whole forward pass. */
-    long nanos() {
+    public long nanos() {
         return layers.stream().mapToLong(Cost::nanos).sum();
     }
 

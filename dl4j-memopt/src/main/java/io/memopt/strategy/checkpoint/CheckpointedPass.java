@@ -49,6 +49,7 @@ public final class CheckpointedPass {
     private final WeakReference<Model> network;
     private final WeakReference<Model> observed;
     private final double share;
+    private final @Nullable Segments fixed;
     private final TrainingTracker tracker;
     private final @Nullable OutputFiles files;
     private final Map<String, Schedule> schedules = new LinkedHashMap<>();
@@ -59,14 +60,27 @@ public final class CheckpointedPass {
      *
      * @param observed the network that it computes for, which the tracker knows; itself if it does so for itself
      * @param share most bytes of activations, as share of all, 0 to 1
+     * @param fixed how it is cut, if that is known and does not change; null when the share decides
      * @param folder where kept outputs go; null for memory
      */
-    public CheckpointedPass(Model model, Model observed, double share, @Nullable Path folder, TrainingTracker tracker) {
+    public CheckpointedPass(
+            Model model,
+            Model observed,
+            double share,
+            @Nullable Segments fixed,
+            @Nullable Path folder,
+            TrainingTracker tracker) {
         this.network = new WeakReference<>(model);
         this.observed = new WeakReference<>(observed);
         this.share = share;
+        this.fixed = fixed;
         this.tracker = tracker;
         this.files = folder == null ? null : new OutputFiles(folder);
+    }
+
+    /** Of {@code model} for itself, cut in a way that is known and does not change. */
+    public CheckpointedPass(Model model, Segments cut, TrainingTracker tracker) {
+        this(model, model, 0, cut, null, tracker);
     }
 
     /**
@@ -106,7 +120,7 @@ public final class CheckpointedPass {
             Schedule schedule = scheduleOf(its);
             Chain measured = run(its, schedule.segments, schedule.chain == null).compute();
             if (measured != null) {
-                schedule.learn(measured, share);
+                schedule.learn(measured, fixed == null ? SegmentPlanner.plan(measured, bytes(measured)) : fixed);
             }
         }
     }
@@ -168,6 +182,26 @@ public final class CheckpointedPass {
         return input.dataType() + Arrays.toString(Arrays.copyOfRange(input.shape(), 1, input.rank()));
     }
 
+    /** Where the pass over what the network holds is cut; empty while a listener has all activations kept. */
+    public String way() {
+        Model its = network.get();
+        return its == null || !holdsInputs(its) || ActivationReaders.among(its)
+                ? ""
+                : " cut " + scheduleOf(its).segments.ends();
+    }
+
+    private static boolean holdsInputs(Model its) {
+        if (its instanceof MultiLayerNetwork layers) {
+            return layers.getInput() != null;
+        }
+        INDArray[] inputs = ((ComputationGraph) its).getInputs();
+        return inputs != null && Arrays.stream(inputs).noneMatch(Objects::isNull);
+    }
+
+    private long bytes(Chain measured) {
+        return (long) (share * measured.bytes());
+    }
+
     private Schedule scheduleOf(Model its) {
         String key = shapes(its);
         Schedule known = schedules.get(key);
@@ -175,7 +209,7 @@ public final class CheckpointedPass {
             if (schedules.size() == MAX_SHAPES) {
                 schedules.remove(schedules.keySet().iterator().next());
             }
-            known = new Schedule(even(its));
+            known = new Schedule(fixed == null ? even(its) : fixed);
             schedules.put(key, known);
         }
         return known;
@@ -207,9 +241,9 @@ public final class CheckpointedPass {
             return changed;
         }
 
-        private void learn(Chain measured, double share) {
+        private void learn(Chain measured, Segments next) {
             chain = measured;
-            planned = SegmentPlanner.plan(measured, (long) (share * measured.bytes()));
+            planned = next;
         }
     }
 }

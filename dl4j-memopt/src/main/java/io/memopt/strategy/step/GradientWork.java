@@ -6,6 +6,7 @@ import io.memopt.allocator.event.Phase;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.checkpoint.CheckpointedPass;
+import io.memopt.strategy.checkpoint.Segments;
 import io.memopt.strategy.offload.UpdaterOffload;
 import io.memopt.strategy.precision.MixedPass;
 import java.util.ArrayList;
@@ -49,17 +50,22 @@ final class GradientWork {
         this.options = options;
         this.tracker = tracker;
         this.mixed = options.mixes() ? new MixedPass(model, tracker) : null;
-        Model computing = mixed == null ? model : mixed.half();
         this.checkpoints = options.checkpoints()
                 ? new CheckpointedPass(
-                        computing,
+                        mixed == null ? model : mixed.half(),
                         model,
                         options.activationShare(),
+                        options.cuts().isEmpty() ? null : new Segments(options.cuts()),
                         options.outputFolder().orElse(null),
                         tracker)
                 : null;
         this.offload = options.stateFolder().map(UpdaterOffload::new).orElse(null);
         this.scores = new ScoreSum(model);
+    }
+
+    /** How passes are cut; empty when they are not. */
+    String way() {
+        return checkpoints == null ? "" : checkpoints.way();
     }
 
     /** Minibatches gathered that no update has used yet. */

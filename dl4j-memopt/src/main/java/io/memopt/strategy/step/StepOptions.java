@@ -4,6 +4,7 @@ package io.memopt.strategy.step;
 
 import io.memopt.strategy.precision.Precision;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -15,6 +16,8 @@ import java.util.Optional;
  * @param accumulate minibatches whose gradients are summed for one update, 1 to {@value #MAX_ACCUMULATE}
  * @param activationShare most bytes of activations to keep, as share of what Deeplearning4j keeps: 0 for as few as possible,
  *     1 for all. The rest is computed again, {@code BITWISE}
+ * @param cuts where the layers or vertices are cut, as exclusive end of each segment, ascending, the last one their number; empty
+ *     when {@code activationShare} decides
  * @param precision in which type of numbers; other than that of the network is {@code LOSSY}
  * @param stateFolder folder for a mapped file with the updater's state, if it is to be there, {@code BITWISE}
  * @param outputFolder folder for mapped files with the outputs that checkpointing keeps, if they are to be there, {@code BITWISE};
@@ -24,6 +27,7 @@ public record StepOptions(
         int microBatch,
         int accumulate,
         double activationShare,
+        List<Integer> cuts,
         Precision precision,
         Optional<Path> stateFolder,
         Optional<Path> outputFolder) {
@@ -35,12 +39,20 @@ public record StepOptions(
     /** Deeplearning4j's own step. */
     public static final StepOptions PLAIN = new StepOptions(WHOLE, 1, 1);
 
-    /** In the network's own precision, with its updater's state in memory. */
-    public StepOptions(int microBatch, int accumulate, double activationShare) {
-        this(microBatch, accumulate, activationShare, Precision.AS_CONFIGURED, Optional.empty(), Optional.empty());
+    /** In the network's own precision, with everything in memory. */
+    public StepOptions(int microBatch, int accumulate, double activationShare, List<Integer> cuts) {
+        this(
+                microBatch,
+                accumulate,
+                activationShare,
+                cuts,
+                Precision.AS_CONFIGURED,
+                Optional.empty(),
+                Optional.empty());
     }
 
     public StepOptions {
+        cuts = List.copyOf(cuts);
         if (microBatch < 1) {
             throw new IllegalArgumentException("microBatch=" + microBatch + ", expected at least 1 example");
         }
@@ -57,27 +69,32 @@ public record StepOptions(
     }
 
     public StepOptions withMicroBatch(int examples) {
-        return new StepOptions(examples, accumulate, activationShare, precision, stateFolder, outputFolder);
+        return new StepOptions(examples, accumulate, activationShare, cuts, precision, stateFolder, outputFolder);
     }
 
     public StepOptions withAccumulate(int minibatches) {
-        return new StepOptions(microBatch, minibatches, activationShare, precision, stateFolder, outputFolder);
+        return new StepOptions(microBatch, minibatches, activationShare, cuts, precision, stateFolder, outputFolder);
     }
 
     public StepOptions withActivationShare(double share) {
-        return new StepOptions(microBatch, accumulate, share, precision, stateFolder, outputFolder);
+        return new StepOptions(microBatch, accumulate, share, cuts, precision, stateFolder, outputFolder);
     }
 
     public StepOptions withPrecision(Precision value) {
-        return new StepOptions(microBatch, accumulate, activationShare, value, stateFolder, outputFolder);
+        return new StepOptions(microBatch, accumulate, activationShare, cuts, value, stateFolder, outputFolder);
     }
 
     public StepOptions withStateFolder(Path folder) {
-        return new StepOptions(microBatch, accumulate, activationShare, precision, Optional.of(folder), outputFolder);
+        return new StepOptions(microBatch, accumulate, activationShare, cuts, precision, Optional.of(folder), outputFolder);
     }
 
     public StepOptions withOutputFolder(Path folder) {
-        return new StepOptions(microBatch, accumulate, activationShare, precision, stateFolder, Optional.of(folder));
+        return new StepOptions(microBatch, accumulate, activationShare, cuts, precision, stateFolder, Optional.of(folder));
+    }
+
+    /** Without cuts of its own. */
+    public StepOptions(int microBatch, int accumulate, double activationShare) {
+        this(microBatch, accumulate, activationShare, List.of());
     }
 
     /** Whether gradients are sums of several passes. */
@@ -86,7 +103,7 @@ public record StepOptions(
     }
 
     boolean checkpoints() {
-        return activationShare < 1;
+        return activationShare < 1 || !cuts.isEmpty();
     }
 
     boolean mixes() {
