@@ -105,11 +105,11 @@ final class NativeProfile implements AutoCloseable {
 
     /** The first frames of ND4J's and Deeplearning4j's that are not about buffers. */
     private static String origin() {
-        return StackWalker.getInstance().walk(frames -> frames.filter(
-                        frame -> frame.getClassName().startsWith("org."))
-                .limit(FRAMES)
-                .map(frame -> frame.getClassName().replaceAll(".*\\.", "") + "." + frame.getMethodName())
-                .collect(Collectors.joining(" < ")));
+        return StackWalker.getInstance()
+                .walk(frames -> frames.filter(frame -> frame.getClassName().startsWith("org."))
+                        .limit(FRAMES)
+                        .map(frame -> frame.getClassName().replaceAll(".*\\.", "") + "." + frame.getMethodName())
+                        .collect(Collectors.joining(" < ")));
     }
 
     private void add(String key, long nanos, long bytes) {

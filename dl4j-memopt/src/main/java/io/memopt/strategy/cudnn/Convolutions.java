@@ -74,7 +74,16 @@ public record Convolutions(
 
     public Convolutions withTf32(boolean value) {
         return new Convolutions(
-                cudnn, normalization, reuseForward, deterministic, value, scratchBytes, modest, measured, maxParts, cache);
+                cudnn,
+                normalization,
+                reuseForward,
+                deterministic,
+                value,
+                scratchBytes,
+                modest,
+                measured,
+                maxParts,
+                cache);
     }
 
     /**
