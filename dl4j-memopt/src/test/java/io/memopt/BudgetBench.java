@@ -135,7 +135,7 @@ class BudgetBench {
                 "%s; predicted %.1f MB (actual %+.1f %%), %.1f ms (actual %+.1f %%), decided in %.1f s",
                 report.chosen().strategy(),
                 report.chosen().peakBytes() / MB,
-                100.0 * report.actualPeakBytes().orElseThrow() / report.chosen().peakBytes() - 100,
+                100.0 * result.optimised().peakBytes() / report.chosen().peakBytes() - 100,
                 report.chosen().stepMillis(),
                 100 * result.optimised().stepMillis() / report.chosen().stepMillis() - 100,
                 report.decidingMillis() / 1000);

@@ -114,19 +114,24 @@ public final class VerifyRun {
 
     private Run run(String name, Attachment attachment, boolean recorded) {
         Models.destroyClosedWorkspaces();
-        Model model = Models.check(networks.get());
-        start.give(model);
-        MemorySpace space = Nd4jFacts.isCuda() ? MemorySpace.DEVICE : MemorySpace.HOST;
         if (!recorded) {
             MemoryHooks.uninstall();
-            return trained(name, model, attachment, () -> 0L);
+            return trained(name, begun(), attachment, () -> 0L);
         }
         MemoryLedger ledger = MemoryHooks.install().ledger();
+        Model model = begun(); // with hooks, so that its parameters are known
         HeldMemory.after(ledger, System.nanoTime());
+        MemorySpace space = Nd4jFacts.isCuda() ? MemorySpace.DEVICE : MemorySpace.HOST;
         long before = ledger.reservedBytes(space) - Models.parameterBytes(model);
         try (PeakWindow window = ledger.openPeakWindow()) {
             return trained(name, model, attachment, () -> window.take().reservedBytes(space) - before);
         }
+    }
+
+    private Model begun() {
+        Model model = Models.check(networks.get());
+        start.give(model);
+        return model;
     }
 
     private Run trained(String name, Model model, Attachment attachment, Supplier<Long> peak) {
@@ -142,7 +147,8 @@ public final class VerifyRun {
                 nanos[iteration] = System.nanoTime() - begun;
                 scores[iteration] = model.score();
             }
-            return new Run(model, TrainingState.of(model, scores), cost(peak.get(), nanos));
+            RunCost cost = cost(peak.get(), nanos); // before the state is copied, which takes memory too
+            return new Run(model, TrainingState.of(model, scores), cost);
         } catch (Exception e) {
             if (e instanceof InterruptedException) {
                 Thread.currentThread().interrupt();

@@ -151,6 +151,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
             MemoryLedger ledger = tracker.recording().ledger();
             long others = Math.max(0, ledger.reservedBytes(space) - held(model));
             PeakWindow fresh = ledger.openPeakWindow();
+            first.pause(); // The step that is chosen takes the place of the network's own.
             try {
                 keep(decided(model, others, fresh), fresh);
             } catch (BudgetException | Error e) {
@@ -177,6 +178,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private void undo(Model model, PeakWindow fresh) {
         fresh.close();
         levers.step(model, new StepOptions(StepOptions.WHOLE, accumulate, 1));
+        first.resume();
     }
 
     private Outcome decided(Model model, long others, PeakWindow peaks) {

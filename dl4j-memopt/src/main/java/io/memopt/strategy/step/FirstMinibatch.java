@@ -39,15 +39,28 @@ public final class FirstMinibatch implements ModelObserver, AutoCloseable {
         return waiting;
     }
 
+    /** The network's own optimizer is back, until {@link #resume}. */
+    public void pause() {
+        Model model = network.get();
+        if (model != null) {
+            restore(model);
+        }
+    }
+
+    /** Waits again, unless it was closed. */
+    public void resume() {
+        Model model = network.get();
+        if (waits && model != null) {
+            install(model);
+        }
+    }
+
     /** Waits no more; the network's own optimizer is back. */
     @Override
     public void close() {
         waits = false;
         tracker.removeModelObserver(this);
-        Model model = network.get();
-        if (model != null) {
-            restore(model);
-        }
+        pause();
     }
 
     @Override
