@@ -54,7 +54,8 @@ class BudgetBench {
                     network,
                     data.getFeatures().size(0),
                     Arrays.toString(data.getFeatures().shape()));
-            System.out.printf("%-34s %9s %9s %9s %9s  %s%n", "", "peak MB", "of plain", "step ms", "of plain", "results");
+            System.out.printf(
+                    "%-34s %9s %9s %9s %9s  %s%n", "", "peak MB", "of plain", "step ms", "of plain", "results");
             long plain = 0;
             for (Map.Entry<String, MemOptConfig> way : ways(network).entrySet()) {
                 plain = row(network, data, way.getKey(), way.getValue());
@@ -72,13 +73,18 @@ class BudgetBench {
         Map<String, MemOptConfig> ways = new LinkedHashMap<>();
         ways.put("observed", MemOptConfig.defaults());
         for (Reuse reuse : new Reuse[] {Reuse.RELEASED, Reuse.SIZED, Reuse.PLANNED}) {
-            ways.put(reuse.name().toLowerCase(Locale.ROOT), MemOptConfig.builder().reuse(reuse).build());
+            ways.put(
+                    reuse.name().toLowerCase(Locale.ROOT),
+                    MemOptConfig.builder().reuse(reuse).build());
         }
         if (network.create() instanceof MultiLayerNetwork) {
             ways.put("checkpointed", MemOptConfig.builder().activationShare(0).build());
             ways.put(
                     "checkpointed, planned",
-                    MemOptConfig.builder().activationShare(0).reuse(Reuse.PLANNED).build());
+                    MemOptConfig.builder()
+                            .activationShare(0)
+                            .reuse(Reuse.PLANNED)
+                            .build());
         }
         return ways;
     }
@@ -99,8 +105,7 @@ class BudgetBench {
         return result.plain().peakBytes();
     }
 
-    private static void budget(
-            ReferenceNetworks network, DataSet data, int percent, long limit, Exactness loosest) {
+    private static void budget(ReferenceNetworks network, DataSet data, int percent, long limit, Exactness loosest) {
         String name = "budget " + percent + " %, " + loosest.name().toLowerCase(Locale.ROOT);
         MemOptConfig config =
                 MemOptConfig.builder().budget(limit + " B").exactness(loosest).build();
@@ -120,11 +125,7 @@ class BudgetBench {
                 throw e;
             }
             System.out.printf(
-                    Locale.ROOT,
-                    "%-34s refused, least %.1f MB of %.1f%n",
-                    name,
-                    refusal.leastBytes() / MB,
-                    limit / MB);
+                    Locale.ROOT, "%-34s refused, least %.1f MB of %.1f%n", name, refusal.leastBytes() / MB, limit / MB);
         }
     }
 

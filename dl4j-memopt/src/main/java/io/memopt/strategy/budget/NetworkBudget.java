@@ -185,8 +185,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         long begun = System.nanoTime();
         long limit = limit(model);
         String key = key(model);
-        Optional<BudgetProfile.Remembered> known =
-                profile.find(key).filter(choice -> again(model, choice, limit));
+        Optional<BudgetProfile.Remembered> known = profile.find(key).filter(choice -> again(model, choice, limit));
         BudgetProfile.Remembered choice = known.orElseGet(() -> decidedAnew(model, limit));
         long deciding = Math.max(0, peaks.take().reservedBytes(space) - others);
         if (deciding > limit) {
@@ -228,8 +227,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     }
 
     private BudgetProfile.Remembered decidedAnew(Model model, long limit) {
-        BudgetPlanner.Decision decision =
-                BudgetPlanner.decide(model, tracker, levers, options, accumulate, limit);
+        BudgetPlanner.Decision decision = BudgetPlanner.decide(model, tracker, levers, options, accumulate, limit);
         List<BudgetRow> rows =
                 decision.prices().ways().stream().map(way -> row(decision, way)).toList();
         return new BudgetProfile.Remembered(

@@ -62,8 +62,7 @@ class BudgetCompanyTest {
         EarlyStoppingResult<MultiLayerNetwork> tight = stopEarly(leastBudget(Networks.LENET, 2 * BATCH));
 
         assertThat(tight.getScoreVsEpoch()).isEqualTo(plain.getScoreVsEpoch());
-        assertThat(tight.getBestModel().params())
-                .isEqualTo(plain.getBestModel().params());
+        assertThat(tight.getBestModel().params()).isEqualTo(plain.getBestModel().params());
     }
 
     private static void trainBothWays(Networks each, int iterations) {
@@ -78,8 +77,7 @@ class BudgetCompanyTest {
                 .iterations(iterations)
                 .compare(model -> {
                     MemOpt memopt = MemOpt.attach(
-                            model,
-                            MemOptConfig.builder().budget(least + " B").build());
+                            model, MemOptConfig.builder().budget(least + " B").build());
                     return () -> {
                         assertThat(memopt.budget()).isPresent();
                         memopt.close();

@@ -72,8 +72,8 @@ class BudgetSweepTest {
                         () -> blockBytes(
                                 network, MemOptConfig.builder().budget("1 MiB").build()))
                 .leastBytes();
-        long tight = blockBytes(
-                network, MemOptConfig.builder().budget(least + " B").build());
+        long tight =
+                blockBytes(network, MemOptConfig.builder().budget(least + " B").build());
 
         System.out.printf(
                 Locale.ROOT,
@@ -98,8 +98,7 @@ class BudgetSweepTest {
         }
     }
 
-    private static void train(
-            ReferenceNetworks network, DataSet data, long limit, Exactness loosest, int percent) {
+    private static void train(ReferenceNetworks network, DataSet data, long limit, Exactness loosest, int percent) {
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
         collect();
         Model model = network.create();

@@ -119,8 +119,8 @@ class BudgetTest {
     void refusedRehearsal_isRefusedAgainByTraining() {
         Model network = Networks.LENET.create(WorkspaceMode.ENABLED);
         DataSet data = Networks.LENET.data(BATCH, 0);
-        try (MemOpt memopt = MemOpt.attach(
-                network, MemOptConfig.builder().budget("100 KB").build())) {
+        try (MemOpt memopt =
+                MemOpt.attach(network, MemOptConfig.builder().budget("100 KB").build())) {
             assertThatExceptionOfType(BudgetException.class).isThrownBy(() -> memopt.rehearse(data));
             assertThatExceptionOfType(BudgetException.class).isThrownBy(() -> Networks.fit(network, data));
         }
@@ -212,8 +212,7 @@ class BudgetTest {
 
         assertThat(profile.find("key")).isEmpty();
         profile.put("key", new BudgetProfile.Remembered(row, row, List.of(row)));
-        assertThat(profile.find("key"))
-                .contains(new BudgetProfile.Remembered(row, row, List.of(row)));
+        assertThat(profile.find("key")).contains(new BudgetProfile.Remembered(row, row, List.of(row)));
     }
 
     @Test
