@@ -11,6 +11,7 @@ import io.memopt.strategy.Reuse;
 import io.memopt.strategy.budget.BudgetOptions;
 import io.memopt.strategy.budget.BudgetReport;
 import io.memopt.strategy.cudnn.Convolutions;
+import io.memopt.strategy.precision.Precision;
 import io.memopt.strategy.step.StepOptions;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -245,7 +246,7 @@ public record MemOptConfig(
          * @throws IllegalArgumentException if below 1
          */
         public Builder microBatch(int examples) {
-            step = new StepOptions(examples, step.accumulate(), step.activationShare());
+            step = step.withMicroBatch(examples);
             return this;
         }
 
@@ -256,18 +257,45 @@ public record MemOptConfig(
          * @throws IllegalArgumentException if not in 1..{@value StepOptions#MAX_ACCUMULATE}
          */
         public Builder accumulate(int minibatches) {
-            step = new StepOptions(step.microBatch(), minibatches, step.activationShare());
+            step = step.withAccumulate(minibatches);
             return this;
         }
 
         /**
-         * Most bytes of activations that a MultiLayerNetwork keeps for its backward pass, as share of all; default 1, 0 for as few as
+         * Most bytes of activations that a network keeps for its backward pass, as share of all; default 1, 0 for as few as
          * possible. The others are computed again, with the same results bit for bit.
          *
          * @throws IllegalArgumentException if not in 0..1
          */
         public Builder activationShare(double share) {
-            step = new StepOptions(step.microBatch(), step.accumulate(), share);
+            step = step.withActivationShare(share);
+            return this;
+        }
+
+        /**
+         * In which type of numbers gradients are computed; default {@link Precision#AS_CONFIGURED}. {@link Precision#MIXED_HALF}
+         * changes results.
+         */
+        public Builder precision(Precision value) {
+            step = step.withPrecision(value);
+            return this;
+        }
+
+        /**
+         * Keeps the updater's state in a mapped file in {@code folder}, a directory that exists, so that its pages need no memory
+         * when that is short; default in memory. The file has no name and is gone with the process. CPU only.
+         */
+        public Builder offloadUpdaterState(Path folder) {
+            step = step.withStateFolder(folder);
+            return this;
+        }
+
+        /**
+         * Keeps the outputs that checkpointing keeps in mapped files in {@code folder}, a directory that exists; default in memory.
+         * Needs an {@link #activationShare} below 1. CPU only.
+         */
+        public Builder offloadCheckpoints(Path folder) {
+            step = step.withOutputFolder(folder);
             return this;
         }
 

@@ -53,6 +53,7 @@ import io.memopt.strategy.budget.NetworkBudget;
 import io.memopt.strategy.cudnn.ConvolutionReport;
 import io.memopt.strategy.cudnn.Convolutions;
 import io.memopt.strategy.cudnn.CudnnLayers;
+import io.memopt.strategy.precision.HalfSettings;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.TrainingSteps;
 import io.memopt.verify.Hardware;
@@ -208,6 +209,7 @@ final class Session {
             notes.add(0, deviceProblem);
         }
         models().forEach(model -> notes.addAll(ModeAdvice.of(tracker.track(model), model)));
+        models().forEach(model -> notes.addAll(HalfSettings.notes(model)));
         scopeFindings().forEach(finding -> notes.add(finding.count() + " times: " + finding.message()));
         PlannedReuse planned = reuse;
         if (planned != null) {

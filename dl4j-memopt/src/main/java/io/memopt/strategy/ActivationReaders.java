@@ -31,7 +31,8 @@ public final class ActivationReaders {
     /** Whether a listener of {@code model} may read activations; ours do not. */
     public static boolean among(Model model) {
         for (TrainingListener listener : NetworkAccess.listeners(model)) {
-            if (!(listener instanceof MemoryListener) && READS.get(listener.getClass())) {
+            boolean reads = listener instanceof ListenerRelay relay ? relay.reads() : READS.get(listener.getClass());
+            if (!(listener instanceof MemoryListener) && reads) {
                 return true;
             }
         }

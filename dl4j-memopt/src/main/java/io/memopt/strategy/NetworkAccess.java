@@ -6,13 +6,16 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Map;
+import java.util.Objects;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What MultiLayerNetwork and ComputationGraph have in common and no interface says. */
 public final class NetworkAccess {
@@ -22,6 +25,8 @@ public final class NetworkAccess {
             return listenersField(type);
         }
     };
+
+    private static final Field LABELS = labelsField();
 
     private NetworkAccess() {}
 
@@ -126,6 +131,51 @@ public final class NetworkAccess {
         }
     }
 
+    /** The labels that {@code graph} holds for its outputs, not a copy. */
+    public static INDArray[] labels(ComputationGraph graph) {
+        try {
+            return (INDArray[]) LABELS.get(graph);
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(LABELS + " cannot be read", e);
+        }
+    }
+
+    /** Sets what {@code model.gradient()} says. */
+    public static void gradient(Model model, Gradient gradient) {
+        if (model instanceof MultiLayerNetwork network) {
+            network.setGradient(gradient);
+        } else {
+            ((ComputationGraph) model).setGradient(gradient);
+        }
+    }
+
+    /** Part of the score that is no loss. */
+    public static double regularization(Model model) {
+        return model instanceof MultiLayerNetwork network
+                ? network.calcRegularizationScore(true)
+                : ((ComputationGraph) model).calcRegularizationScore(true);
+    }
+
+    /** Makes the array of all gradients unless there is one, and returns it. */
+    public static INDArray flatGradients(Model model) {
+        INDArray flat = flatGradientsOrNull(model);
+        if (flat != null) {
+            return flat;
+        }
+        if (model instanceof MultiLayerNetwork network) {
+            network.initGradientsView();
+        } else {
+            ((ComputationGraph) model).initGradientsView();
+        }
+        return Objects.requireNonNull(flatGradientsOrNull(model), "gradients");
+    }
+
+    private static @Nullable INDArray flatGradientsOrNull(Model model) {
+        return model instanceof MultiLayerNetwork network
+                ? network.getFlattenedGradients()
+                : ((ComputationGraph) model).getFlattenedGradients();
+    }
+
     /** Computes gradients and score as Deeplearning4j does. */
     public static void computePlainly(Model model) {
         if (model instanceof MultiLayerNetwork network) {
@@ -144,6 +194,16 @@ public final class NetworkAccess {
             return field;
         } catch (NoSuchFieldException e) {
             throw new IllegalStateException(declaring + " has no field trainingListeners", e);
+        }
+    }
+
+    private static Field labelsField() {
+        try {
+            Field field = ComputationGraph.class.getDeclaredField("labels");
+            field.setAccessible(true);
+            return field;
+        } catch (NoSuchFieldException e) {
+            throw new IllegalStateException("ComputationGraph has no field labels", e);
         }
     }
 }

@@ -32,7 +32,7 @@ import org.nd4j.linalg.factory.Nd4j;
 /**
  * Where the time of a training step goes on a CUDA backend, and what each part of this library changes of it; a program, because
  * the tests' class path has none. Each network has a JVM of its own, in which ways follow one another in rounds, so that all meet
- * the same machine. At last each way's native calls are listed, as they are and one at a time, see {@link NativeProfile}.
+ * the same machine. In the first round each way's native calls are listed, as they are and one at a time, see {@link NativeProfile}.
  *
  * <p>Arguments: folder for {@code profile-NETWORK-WAY.txt}, the first way; then {@code NETWORK,batch,steps,rounds,WAY+WAY...} each. Ways: {@code PLAIN};
  * {@code OBSERVED}; {@code MIRRORS}, untouched host mirrors, as all those that follow; {@code PAGES}, a pool of 2 MiB pages; {@code
@@ -48,7 +48,7 @@ public final class CudaProfile {
     private static final int ROWS = 40;
     private static final int PROFILED = 2;
     private static final long LARGE_PAGE = 32L << 20;
-    private static final long CHILD_SECONDS = 280;
+    private static final long CHILD_SECONDS = 420;
 
     /** Where device memory comes from. */
     private enum Memory {
@@ -146,7 +146,7 @@ public final class CudaProfile {
         for (int round = 0; round < rounds; round++) {
             for (int i = 0; i < ways.length; i++) {
                 int way = (round + i) % ways.length;
-                medians[way][round] = attempt(ways[way], round == rounds - 1);
+                medians[way][round] = attempt(ways[way], round == 0);
             }
         }
         for (int way = 0; way < ways.length; way++) {

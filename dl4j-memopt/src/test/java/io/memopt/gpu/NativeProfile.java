@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.bytedeco.cuda.global.cudart;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.factory.Nd4j;
@@ -28,11 +29,13 @@ import org.nd4j.nativeblas.NativeOpsHolder;
  * tells where the thread waits, or one at a time, each with the device idle before and after it, which tells what the device does
  * for it; what the device still does when a call begins is that of calls which do not go this way, those of cuBLAS and cuDNN.
  *
- * <p>A reflection proxy: each call costs a microsecond more. Goes in front of the hooks and comes out with {@link #close}.
+ * <p>Copies to the host that take long are listed by where they come from. A reflection proxy: each call costs a microsecond more. Goes in front of the hooks and comes out with {@link #close}.
  */
 final class NativeProfile implements AutoCloseable {
     private static final String OUTSIDE = "(outside: BLAS, cuDNN)";
     private static final int FAULTS_FIELD = 9;
+    private static final long LONG_NANOS = 500_000;
+    private static final int FRAMES = 14;
 
     private final Thread thread = Thread.currentThread();
     private final NativeOps before = NativeOpsHolder.getInstance().getDeviceNativeOps();
@@ -84,7 +87,11 @@ final class NativeProfile implements AutoCloseable {
             if (oneAtATime) {
                 cudart.cudaDeviceSynchronize();
             }
-            add(key(method, arguments), System.nanoTime() - start, bytes(method, arguments));
+            long nanos = System.nanoTime() - start;
+            add(key(method, arguments), nanos, bytes(method, arguments));
+            if (nanos > LONG_NANOS && method.getName().equals("dbSyncToPrimary")) {
+                add("long dbSyncToPrimary from " + origin(), nanos, 0);
+            }
         }
     }
 
@@ -94,6 +101,15 @@ final class NativeProfile implements AutoCloseable {
         } catch (InvocationTargetException e) {
             throw e.getCause();
         }
+    }
+
+    /** The first frames of ND4J's and Deeplearning4j's that are not about buffers. */
+    private static String origin() {
+        return StackWalker.getInstance()
+                .walk(frames -> frames.filter(frame -> frame.getClassName().startsWith("org."))
+                        .limit(FRAMES)
+                        .map(frame -> frame.getClassName().replaceAll(".*\\.", "") + "." + frame.getMethodName())
+                        .collect(Collectors.joining(" < ")));
     }
 
     private void add(String key, long nanos, long bytes) {

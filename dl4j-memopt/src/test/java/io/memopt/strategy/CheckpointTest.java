@@ -22,9 +22,11 @@ import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
@@ -41,7 +43,16 @@ class CheckpointTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"LENET", "VGG", "LSTM_LENGTHS", "BIDIRECTIONAL", "EMBEDDING_MASKED"})
+    @EnumSource(
+            names = {
+                "LENET",
+                "VGG",
+                "LSTM_LENGTHS",
+                "BIDIRECTIONAL",
+                "EMBEDDING_MASKED",
+                "RESIDUAL_GRAPH",
+                "MULTI_OUTPUT_FROZEN"
+            })
     void leastActivations_changeNoBit(TrainingCases each) {
         TwinRun.of(each::create, (model, i) -> TrainingCases.fit(model, each.data(i)))
                 .iterations(30)
@@ -50,7 +61,7 @@ class CheckpointTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"LENET", "VGG"})
+    @EnumSource(names = {"LENET", "VGG", "RESIDUAL_GRAPH"})
     void halfOfTheActivations_withPlans_changesNoBit(TrainingCases each) {
         MemOptConfig config =
                 MemOptConfig.builder().activationShare(0.5).reuse(Reuse.PLANNED).build();
@@ -66,6 +77,58 @@ class CheckpointTest {
                         memopt.close();
                     };
                 })
+                .requireBitwise();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"RELEASED", "SIZED"})
+    void graph_withOtherReuse_changesNoBit(Reuse reuse) {
+        MemOptConfig config =
+                MemOptConfig.builder().activationShare(0).reuse(reuse).build();
+        TwinRun.of(
+                        TrainingCases.RESIDUAL_GRAPH::create,
+                        (model, i) -> TrainingCases.fit(model, TrainingCases.RESIDUAL_GRAPH.data(i)))
+                .iterations(12)
+                .compare(model -> MemOpt.attach(model, config))
+                .requireBitwise();
+    }
+
+    /** No layer of it couples examples, so that parts add up; with one part they are the minibatch itself. */
+    @Test
+    void graph_inParts_isTheSameWithCheckpointsAndWithout() {
+        float[] parts = trained(MemOptConfig.builder().microBatch(2).build());
+        float[] both =
+                trained(MemOptConfig.builder().microBatch(2).activationShare(0).build());
+
+        assertThat(both).isEqualTo(parts);
+    }
+
+    private static float[] trained(MemOptConfig config) {
+        MemoryHooks.uninstall();
+        Model model = TrainingCases.MULTI_OUTPUT_FROZEN.create();
+        Nd4j.getRandom().setSeed(5);
+        try (MemOpt memopt = MemOpt.attach(model, config)) {
+            for (int i = 0; i < 6; i++) {
+                TrainingCases.fit(model, TrainingCases.MULTI_OUTPUT_FROZEN.data(i));
+            }
+        }
+        return model.params().dup().data().asFloat();
+    }
+
+    @ParameterizedTest
+    @Tag("soak")
+    @ValueSource(doubles = {0, 0.4})
+    void resNet50_changesNoBit(double share) {
+        TwinRun.of(
+                        TrainingCases.ZOO_RESNET50::create,
+                        (model, i) -> TrainingCases.fit(model, TrainingCases.ZOO_RESNET50.data(i)))
+                .iterations(6)
+                .compare(model -> MemOpt.attach(
+                        model,
+                        MemOptConfig.builder()
+                                .activationShare(share)
+                                .reuse(Reuse.PLANNED)
+                                .build()))
                 .requireBitwise();
     }
 
@@ -97,16 +160,6 @@ class CheckpointTest {
             assertThat(memopt.summary().notes()).anyMatch(note -> note.startsWith("Checkpointing: "));
         }
         assertThat(seen[0]).isEqualTo(network.getnLayers());
-    }
-
-    @Test
-    void graph_isRefused() {
-        Model graph = Networks.RESIDUAL_GRAPH.create(WorkspaceMode.ENABLED);
-
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> MemOpt.attach(graph, LEAST))
-                .withMessageContaining("activationShare=0.0")
-                .withMessageContaining("MultiLayerNetwork");
     }
 
     @Test

@@ -3,9 +3,8 @@
 package io.memopt.strategy.checkpoint;
 
 import io.memopt.allocator.event.Phase;
-import io.memopt.allocator.reuse.NetworkWorkspaces;
-import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NormalizationResidue;
+import io.memopt.strategy.offload.OutputFiles;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -34,48 +33,50 @@ import org.nd4j.linalg.factory.Nd4j;
  *
  * <p>Threading: confined to the training thread.
  */
-final class ChainRun {
-    private static final String SEGMENT = NetworkWorkspaces.SEGMENT;
-
+final class ChainRun implements SegmentRun {
     private final MultiLayerNetwork network;
-    private final TrainingTracker tracker;
+    private final PassVisits visits;
     private final Segments segments;
-    private final ChainAccess access;
+    private final PassAccess access;
     private final Layer[] layers;
     private final int last;
     private final int lowest;
     private final LayerWorkspaceMgr inner;
-    private final LayerWorkspaceMgr kept;
+    private final KeptOutputs kept;
     private final LayerWorkspaceMgr discarded;
     private final INDArray[] inputs;
-    private final long[][] randomStates;
+    private final RandomState[] randomStates;
     private final Map<String, Pair<INDArray, Character>> gradients = new LinkedHashMap<>();
     private final @Nullable ChainMeter meter;
     private @Nullable INDArray error;
     private @Nullable MemoryWorkspace errorScope;
     private double score;
 
-    ChainRun(MultiLayerNetwork network, TrainingTracker tracker, Segments segments, boolean measures) {
+    ChainRun(
+            MultiLayerNetwork network,
+            PassVisits visits,
+            Segments segments,
+            @Nullable OutputFiles files,
+            boolean measures) {
         this.network = network;
-        this.tracker = tracker;
+        this.visits = visits;
         this.segments = segments;
-        this.access = new ChainAccess(network);
+        this.access = new PassAccess(network, List.of(network.getInput()));
         this.layers = network.getLayers();
         this.last = layers.length - 1;
         this.lowest = lowestTrained(layers);
-        this.inner = forward(SEGMENT);
-        this.kept = forward(ChainAccess.ALL);
-        this.discarded = access.discarding(SEGMENT);
-        keepWhereTheyAre(discarded);
+        this.inner = access.inner();
+        this.kept = new KeptOutputs(access, files);
+        this.discarded = access.discarded();
         this.inputs = new INDArray[segments.count()];
-        this.randomStates = new long[segments.count()][];
+        this.randomStates = new RandomState[segments.count()];
         this.meter = measures ? new ChainMeter(layers) : null;
     }
 
     /** The chain of {@code network} in segments of about equal length. */
     static Segments even(MultiLayerNetwork network) {
         Layer[] layers = network.getLayers();
-        return Segments.even(layers.length - 1, index -> ChainMeter.cuttable(layers, index));
+        return Segments.even(layers.length - 1, index -> LayerRules.cuttable(layers, index));
     }
 
     private static int lowestTrained(Layer[] layers) {
@@ -86,24 +87,8 @@ final class ChainRun {
         return lowest;
     }
 
-    private LayerWorkspaceMgr forward(String activations) {
-        LayerWorkspaceMgr manager = access.forward(activations, SEGMENT);
-        keepWhereTheyAre(manager);
-        return manager;
-    }
-
-    /** Layers would copy kept outputs, and data of prefetching iterators, into their own segment. */
-    private void keepWhereTheyAre(LayerWorkspaceMgr manager) {
-        manager.setNoLeverageOverride(ChainAccess.ALL);
-        INDArray input = network.getInput();
-        if (input.isAttached()) {
-            manager.setNoLeverageOverride(input.data().getParentWorkspace().getId());
-        }
-    }
-
-    /** Computes; returns what was measured, null if nothing was to be. */
-    @Nullable
-    Chain compute() {
+    @Override
+    public @Nullable Chain compute() {
         access.synchronizeCounts();
         if (network.getFlattenedGradients() == null) {
             network.initGradientsView();
@@ -111,7 +96,7 @@ final class ChainRun {
         network.setInput(network.getInput());
         network.setLayerMaskArrays(network.getMaskArray(), null);
         MemoryWorkspace before = Nd4j.getMemoryManager().getCurrentWorkspace();
-        try (MemoryWorkspace all = kept.notifyScopeEntered(ArrayType.ACTIVATIONS)) {
+        try (MemoryWorkspace all = access.kept().notifyScopeEntered(ArrayType.ACTIVATIONS)) {
             forward();
             try {
                 backward(all);
@@ -131,9 +116,10 @@ final class ChainRun {
     private void forward() {
         inputs[0] = network.getInput();
         for (int i = 0; i < segments.count() - 1; i++) {
-            randomStates[i] = randomState();
+            randomStates[i] = RandomState.now();
             try (MemoryWorkspace segment = inner.notifyScopeEntered(ArrayType.INPUT)) {
-                inputs[i + 1] = forward(segments.start(i), segments.end(i), inputs[i], kept);
+                int end = segments.end(i);
+                inputs[i + 1] = kept.keep(end - 1, forward(segments.start(i), end, inputs[i], kept.manager()));
                 forget(segments.start(i), segments.end(i));
             }
         }
@@ -210,17 +196,17 @@ final class ChainRun {
     private void again(int segment) {
         int start = segments.start(segment);
         int end = segments.end(segment);
-        tracker.goesOn(network, Phase.FORWARD, start);
-        long[] now = randomState();
-        restore(randomStates[segment]);
+        visits.goesOn(Phase.FORWARD, start);
+        RandomState now = RandomState.now();
+        randomStates[segment].restore();
         INDArray input = forward(start, end - 1, inputs[segment], inner);
-        if (ChainMeter.reruns(layers[end - 1])) {
+        if (LayerRules.reruns(layers[end - 1])) {
             activate(end - 1, input, discarded);
         } else {
             enter(end - 1, input);
         }
-        restore(now);
-        tracker.goesOn(network, Phase.BACKWARD, last - end + 1);
+        now.restore();
+        visits.goesOn(Phase.BACKWARD, last - end + 1);
     }
 
     /** The layer's backward pass needs its input alone. */
@@ -231,8 +217,8 @@ final class ChainRun {
     }
 
     private void backward(int index, MemoryWorkspace all) {
-        LayerWorkspaceMgr manager = access.backward(index, SEGMENT);
-        keepWhereTheyAre(manager);
+        // Deeplearning4j puts gradients of activations into two workspaces in turn.
+        LayerWorkspaceMgr manager = access.backward(index % 2 == 0 ? "WS_LAYER_ACT_1" : "WS_LAYER_ACT_2");
         MemoryWorkspace scope = manager.notifyScopeEntered(ArrayType.ACTIVATION_GRAD);
         MemoryWorkspace before = errorScope;
         try (MemoryWorkspace working = manager.notifyScopeEntered(ArrayType.BP_WORKING_MEM)) {
@@ -285,7 +271,7 @@ final class ChainRun {
     private void publish() {
         Gradient gradient = new DefaultGradient(Objects.requireNonNull(network.getFlattenedGradients(), "gradients"));
         gradients.forEach((name, array) -> gradient.setGradientFor(name, array.getFirst(), array.getSecond()));
-        access.gradient(gradient);
+        network.setGradient(gradient);
         network.setScore(score);
     }
 
@@ -305,13 +291,5 @@ final class ChainRun {
 
     private List<TrainingListener> listeners() {
         return List.copyOf(network.getListeners());
-    }
-
-    private static long[] randomState() {
-        return new long[] {Nd4j.getRandom().rootState(), Nd4j.getRandom().nodeState()};
-    }
-
-    private static void restore(long[] state) {
-        Nd4j.getRandom().setStates(state[0], state[1]);
     }
 }

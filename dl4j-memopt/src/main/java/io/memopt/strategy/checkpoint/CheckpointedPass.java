@@ -7,22 +7,30 @@ import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.ActivationReaders;
 import io.memopt.strategy.NetworkAccess;
+import io.memopt.strategy.offload.OutputFiles;
 import java.lang.ref.WeakReference;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.MemoryWorkspaceManager;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Computes gradients and score of a MultiLayerNetwork with fewer activations. The first pass with inputs of a new shape has
+ * Computes gradients and score of a network with fewer activations. The first pass with inputs of a new shape has
  * segments of equal length and is measured; later ones are cut as {@link SegmentPlanner} says, whatever the batch.
  *
  * <p>Exactness {@code BITWISE}: layers are computed again from the same inputs, parameters and random numbers, and what they learn,
@@ -38,32 +46,41 @@ public final class CheckpointedPass {
 
     private static final Logger log = LoggerFactory.getLogger(CheckpointedPass.class);
 
-    private final WeakReference<MultiLayerNetwork> network;
+    private final WeakReference<Model> network;
+    private final WeakReference<Model> observed;
     private final double share;
     private final @Nullable Segments fixed;
     private final TrainingTracker tracker;
+    private final @Nullable OutputFiles files;
     private final Map<String, Schedule> schedules = new LinkedHashMap<>();
     private boolean toldReaders;
 
     /**
-     * Of {@code model}, a MultiLayerNetwork that trains with workspaces and without truncated backpropagation through time.
+     * Of {@code model}, which trains with workspaces and without truncated backpropagation through time.
      *
+     * @param observed the network that it computes for, which the tracker knows; itself if it does so for itself
      * @param share most bytes of activations, as share of all, 0 to 1
+     * @param fixed how it is cut, if that is known and does not change; null when the share decides
+     * @param folder where kept outputs go; null for memory
      */
-    public CheckpointedPass(Model model, double share, TrainingTracker tracker) {
-        this(model, share, null, tracker);
-    }
-
-    /** As the other one, cut in a way that is known and does not change. */
-    public CheckpointedPass(Model model, Segments cut, TrainingTracker tracker) {
-        this(model, 0, cut, tracker);
-    }
-
-    private CheckpointedPass(Model model, double share, @Nullable Segments fixed, TrainingTracker tracker) {
-        this.network = new WeakReference<>((MultiLayerNetwork) model);
+    public CheckpointedPass(
+            Model model,
+            Model observed,
+            double share,
+            @Nullable Segments fixed,
+            @Nullable Path folder,
+            TrainingTracker tracker) {
+        this.network = new WeakReference<>(model);
+        this.observed = new WeakReference<>(observed);
         this.share = share;
         this.fixed = fixed;
         this.tracker = tracker;
+        this.files = folder == null ? null : new OutputFiles(folder);
+    }
+
+    /** Of {@code model} for itself, cut in a way that is known and does not change. */
+    public CheckpointedPass(Model model, Segments cut, TrainingTracker tracker) {
+        this(model, model, 0, cut, null, tracker);
     }
 
     /**
@@ -77,13 +94,16 @@ public final class CheckpointedPass {
         }
         if (changed) {
             forgetSizes();
+            if (files != null) {
+                files.clear();
+            }
         }
     }
 
     /** Workspaces never shrink; these have the sizes of other segments. */
     private static void forgetSizes() {
         MemoryWorkspaceManager workspaces = Nd4j.getWorkspaceManager();
-        for (String id : new String[] {ChainAccess.ALL, NetworkWorkspaces.SEGMENT}) {
+        for (String id : new String[] {PassAccess.ALL, NetworkWorkspaces.SEGMENT}) {
             if (workspaces.checkIfWorkspaceExists(id) && !workspaces.checkIfWorkspaceExistsAndActive(id)) {
                 workspaces.destroyWorkspace(workspaces.getWorkspaceForCurrentThread(id));
             }
@@ -92,16 +112,26 @@ public final class CheckpointedPass {
 
     /** Computes gradients and score of the minibatch that the network holds. */
     public void compute() {
-        MultiLayerNetwork its = Objects.requireNonNull(network.get(), "network");
+        Model its = Objects.requireNonNull(network.get(), "network");
         if (ActivationReaders.among(its)) {
             tellReaders();
             NetworkAccess.computePlainly(its);
         } else {
             Schedule schedule = scheduleOf(its);
-            Chain measured = new ChainRun(its, tracker, schedule.segments, schedule.chain == null).compute();
+            Chain measured = run(its, schedule.segments, schedule.chain == null).compute();
             if (measured != null) {
                 schedule.learn(measured, fixed == null ? SegmentPlanner.plan(measured, bytes(measured)) : fixed);
             }
+        }
+    }
+
+    /** Runs {@code update} of {@code model} with working memory as room for its temporaries, not that of activations. */
+    public void update(Model model, Consumer<LayerWorkspaceMgr> update) {
+        tracker.updatesInWorkingMemory(model, true);
+        try {
+            update.accept(new PassAccess(model, List.of()).update());
+        } finally {
+            tracker.updatesInWorkingMemory(model, false);
         }
     }
 
@@ -118,36 +148,68 @@ public final class CheckpointedPass {
         return String.format(
                 Locale.ROOT,
                 "Checkpointing: %d segments of %d layers keep %s of %s of activations, %.0f %% of them; %.0f %% of the forward"
-                        + " pass is computed again.",
+                        + " pass is computed again.%s",
                 planned.count(),
                 latest.chain.length(),
                 ByteSize.format(planned.bytes(latest.chain)),
                 ByteSize.format(latest.chain.bytes()),
                 100.0 * planned.bytes(latest.chain) / Math.max(1, latest.chain.bytes()),
-                100.0 * planned.nanos(latest.chain) / Math.max(1, latest.chain.nanos()));
+                100.0 * planned.nanos(latest.chain) / Math.max(1, latest.chain.nanos()),
+                files == null ? "" : " " + ByteSize.format(files.bytes()) + " of it are in mapped files.");
+    }
+
+    private SegmentRun run(Model its, Segments segments, boolean measures) {
+        Model known = Objects.requireNonNull(observed.get(), "observed network");
+        PassVisits visits = new PassVisits(tracker, known);
+        return its instanceof MultiLayerNetwork layers
+                ? new ChainRun(layers, visits, segments, files, measures)
+                : new GraphRun((ComputationGraph) its, visits, segments, files, measures);
+    }
+
+    private static Segments even(Model its) {
+        return its instanceof MultiLayerNetwork layers ? ChainRun.even(layers) : GraphRun.even((ComputationGraph) its);
+    }
+
+    private static String shapes(Model its) {
+        INDArray[] inputs = its instanceof MultiLayerNetwork layers
+                ? new INDArray[] {layers.getInput()}
+                : ((ComputationGraph) its).getInputs();
+        return Arrays.stream(inputs).map(CheckpointedPass::shape).collect(Collectors.joining(" "));
+    }
+
+    /** Without the number of examples. */
+    private static String shape(INDArray input) {
+        return input.dataType() + Arrays.toString(Arrays.copyOfRange(input.shape(), 1, input.rank()));
     }
 
     /** Where the pass over what the network holds is cut; empty while a listener has all activations kept. */
     public String way() {
-        MultiLayerNetwork its = network.get();
-        return its == null || its.getInput() == null || ActivationReaders.among(its)
+        Model its = network.get();
+        return its == null || !holdsInputs(its) || ActivationReaders.among(its)
                 ? ""
                 : " cut " + scheduleOf(its).segments.ends();
+    }
+
+    private static boolean holdsInputs(Model its) {
+        if (its instanceof MultiLayerNetwork layers) {
+            return layers.getInput() != null;
+        }
+        INDArray[] inputs = ((ComputationGraph) its).getInputs();
+        return inputs != null && Arrays.stream(inputs).noneMatch(Objects::isNull);
     }
 
     private long bytes(Chain measured) {
         return (long) (share * measured.bytes());
     }
 
-    private Schedule scheduleOf(MultiLayerNetwork its) {
-        long[] shape = its.getInput().shape();
-        String key = its.getInput().dataType() + Arrays.toString(Arrays.copyOfRange(shape, 1, shape.length));
+    private Schedule scheduleOf(Model its) {
+        String key = shapes(its);
         Schedule known = schedules.get(key);
         if (known == null) {
             if (schedules.size() == MAX_SHAPES) {
                 schedules.remove(schedules.keySet().iterator().next());
             }
-            known = new Schedule(fixed == null ? ChainRun.even(its) : fixed);
+            known = new Schedule(fixed == null ? even(its) : fixed);
             schedules.put(key, known);
         }
         return known;

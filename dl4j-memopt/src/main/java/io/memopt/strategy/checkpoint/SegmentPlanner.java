@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * Sublinear Memory Cost</i>, arXiv:1604.06174 (2016), with equal segments; choosing by dynamic programming over the measured sizes
  * and times of unequal layers follows O. Beaumont, L. Eyraud-Dubois, J. Herrmann, A. Joly, A. Shilova, <i>Optimal Checkpointing
  * for Heterogeneous Chains</i>, Inria RR-9302 (2019). Theirs computes layers again any number of times; here once at most, which
- * bounds the time by one more forward pass and makes memory a sum of two workspaces:
+ * bounds the time by one more forward pass and makes memory a sum of two workspaces. In a graph, whose layers are in topological order, a
+ * cut keeps every output that crosses it, each once: what a segment adds depends on its two ends alone, so that the same programme holds.
  *
  * <pre>
  *   bytes = kept outputs + largest segment        for each bound on a segment, over prefixes of the chain:
@@ -44,6 +45,9 @@ final class SegmentPlanner {
     private final int maxPoints;
     private final int maxBounds;
     private final long[][] bytes;
+    private final long[][] kept;
+    private final long[][] nanos;
+    private final boolean[] cuttable;
     private @Nullable Best fitting;
     private @Nullable Best smallest;
 
@@ -53,10 +57,18 @@ final class SegmentPlanner {
         this.length = chain.length();
         this.maxPoints = length <= LONG ? MAX_POINTS : MAX_POINTS_OF_LONG;
         this.maxBounds = (int) Math.max(MIN_BOUNDS, 2 * MAX_STEPS / Math.max(1, (long) length * length * maxPoints));
+        this.cuttable = new boolean[length];
+        for (int end = 1; end < length; end++) {
+            cuttable[end] = chain.cuttable(end);
+        }
         this.bytes = new long[length][length + 1];
+        this.kept = new long[length][length + 1];
+        this.nanos = new long[length][length + 1];
         for (int start = 0; start < length; start++) {
             for (int end = start + 1; end <= length; end++) {
                 bytes[start][end] = Segments.segmentBytes(chain, start, end, end == length);
+                kept[start][end] = chain.keptBytes(start, end);
+                nanos[start][end] = Segments.segmentNanos(chain, start, end);
             }
         }
     }
@@ -111,16 +123,14 @@ final class SegmentPlanner {
 
     /** What some schedule needs, so that no larger segment can be part of the smallest. */
     private long floor() {
-        return Segments.even(length, index -> chain.layers().get(index).cuttable())
-                .bytes(chain);
+        return Segments.even(length, index -> cuttable[index + 1]).bytes(chain);
     }
 
     private void within(long bound) {
         List<List<Point>> prefixes = new ArrayList<>();
         prefixes.add(List.of(new Point(0, 0, 0, null)));
         for (int end = 1; end < length; end++) {
-            boolean cuttable = chain.layers().get(end - 1).cuttable();
-            prefixes.add(cuttable ? prefix(prefixes, end, bound) : List.of());
+            prefixes.add(cuttable[end] ? prefix(prefixes, end, bound) : List.of());
         }
         for (int start = 0; start < length; start++) {
             if (bytes[start][length] <= bound) {
@@ -130,13 +140,13 @@ final class SegmentPlanner {
     }
 
     private List<Point> prefix(List<List<Point>> prefixes, int end, long bound) {
-        long kept = chain.layers().get(end - 1).output();
         List<Point> points = new ArrayList<>();
         for (int start = end - 1; start >= 0 && bytes[start][end] <= bound; start--) {
-            long nanos = Segments.segmentNanos(chain, start, end);
+            long keeps = kept[start][end];
+            long again = nanos[start][end];
             for (Point before : prefixes.get(start)) {
-                if (before.kept + kept + bound <= worthwhile()) {
-                    points.add(new Point(end, before.kept + kept, before.nanos + nanos, before));
+                if (before.kept + keeps + bound <= worthwhile()) {
+                    points.add(new Point(end, before.kept + keeps, before.nanos + again, before));
                 }
             }
         }

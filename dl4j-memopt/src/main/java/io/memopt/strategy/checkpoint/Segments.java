@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.function.IntPredicate;
 
 /**
- * Where a chain is cut. The output of the last layer of each segment but the last one is kept; the others of a segment exist while
- * it is computed forward, and again, but for the last segment, when the backward pass reaches it.
+ * Where a chain is cut. Outputs that later segments use are kept; the others of a segment exist while it is computed forward, and
+ * again, but for the last segment, when the backward pass reaches it.
  *
  * @param ends exclusive end of each segment, ascending; the last is the length of the chain
  */
@@ -20,7 +20,7 @@ public record Segments(List<Integer> ends) {
     /**
      * Segments of about equal length, the square root of the chain's: what is known before anything is measured.
      *
-     * @param cuttable whether the output of a layer can be kept
+     * @param cuttable whether the chain can be cut after a layer
      */
     static Segments even(int length, IntPredicate cuttable) {
         int size = Math.max(1, (int) Math.ceil(Math.sqrt(length)));
@@ -55,7 +55,7 @@ public record Segments(List<Integer> ends) {
         for (int i = 0; i < count(); i++) {
             boolean last = i == count() - 1;
             largest = Math.max(largest, segmentBytes(chain, start(i), end(i), last));
-            kept += last ? 0 : chain.layers().get(end(i) - 1).output();
+            kept += last ? 0 : chain.keptBytes(start(i), end(i));
         }
         return kept + largest;
     }
@@ -69,12 +69,12 @@ public record Segments(List<Integer> ends) {
         return nanos;
     }
 
-    /** {@code last}: whether it is the last segment, whose last output is not kept elsewhere. */
+    /** {@code last}: whether it is the last segment, of which no output is kept elsewhere. */
     static long segmentBytes(Chain chain, int start, int end, boolean last) {
         long bytes = 0;
         for (int i = start; i < end; i++) {
             Chain.Cost cost = chain.layers().get(i);
-            bytes += cost.inner() + (i < end - 1 || last ? cost.output() : 0);
+            bytes += cost.inner() + (last || !cost.crosses(end) ? cost.output() : 0);
         }
         return bytes;
     }
@@ -83,7 +83,7 @@ public record Segments(List<Integer> ends) {
         long nanos = 0;
         for (int i = start; i < end; i++) {
             Chain.Cost cost = chain.layers().get(i);
-            nanos += i < end - 1 || cost.reruns() ? cost.nanos() : 0;
+            nanos += !cost.crosses(end) || cost.reruns() ? cost.nanos() : 0;
         }
         return nanos;
     }

@@ -7,6 +7,7 @@ import io.memopt.strategy.NetworkAccess;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.ConvexOptimizer;
 import org.deeplearning4j.optimize.api.TrainingListener;
@@ -39,6 +40,7 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
 
     /** The optimizer that was there before, with what has been learnt since. */
     BaseOptimizer restored() {
+        work.close();
         hand(this, replaced, model);
         replaced.setListeners(trainingListeners);
         return replaced;
@@ -80,8 +82,22 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
         tellListeners();
         Pair<Gradient, Double> pair = model.gradientAndScore();
         score = pair.getSecond();
-        updateGradientAccordingToParams(pair.getFirst(), model, examples, workspaceMgr);
+        if (work.accepts(model)) {
+            work.prepare(this::currentUpdater);
+            work.update(
+                    model,
+                    workspaceMgr,
+                    workspaces -> updateGradientAccordingToParams(pair.getFirst(), model, examples, workspaces));
+        } else {
+            model.getGradientsViewArray().assign(0);
+        }
         return pair;
+    }
+
+    private BaseMultiLayerUpdater<?> currentUpdater() {
+        return model instanceof ComputationGraph
+                ? getComputationGraphUpdater(true)
+                : (BaseMultiLayerUpdater<?>) getUpdater(true);
     }
 
     private void tellListeners() {

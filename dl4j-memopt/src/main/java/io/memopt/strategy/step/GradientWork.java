@@ -7,10 +7,20 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.checkpoint.CheckpointedPass;
 import io.memopt.strategy.checkpoint.Segments;
+import io.memopt.strategy.offload.UpdaterOffload;
+import io.memopt.strategy.precision.MixedPass;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,7 +38,9 @@ final class GradientWork {
 
     private final StepOptions options;
     private final TrainingTracker tracker;
+    private final @Nullable MixedPass mixed;
     private final @Nullable CheckpointedPass checkpoints;
+    private final @Nullable UpdaterOffload offload;
     private final GradientSum gradients = new GradientSum();
     private final ScoreSum scores;
     private int minibatches;
@@ -37,14 +49,18 @@ final class GradientWork {
     GradientWork(StepOptions options, TrainingTracker tracker, Model model) {
         this.options = options;
         this.tracker = tracker;
-        this.checkpoints = options.checkpoints() ? checkpoints(options, tracker, model) : null;
+        this.mixed = options.mixes() ? new MixedPass(model, tracker) : null;
+        this.checkpoints = options.checkpoints()
+                ? new CheckpointedPass(
+                        mixed == null ? model : mixed.half(),
+                        model,
+                        options.activationShare(),
+                        options.cuts().isEmpty() ? null : new Segments(options.cuts()),
+                        options.outputFolder().orElse(null),
+                        tracker)
+                : null;
+        this.offload = options.stateFolder().map(UpdaterOffload::new).orElse(null);
         this.scores = new ScoreSum(model);
-    }
-
-    private static CheckpointedPass checkpoints(StepOptions options, TrainingTracker tracker, Model model) {
-        return options.cuts().isEmpty()
-                ? new CheckpointedPass(model, options.activationShare(), tracker)
-                : new CheckpointedPass(model, new Segments(options.cuts()), tracker);
     }
 
     /** How passes are cut; empty when they are not. */
@@ -57,9 +73,49 @@ final class GradientWork {
         return minibatches;
     }
 
-    /** What checkpointing does; empty without. */
-    String note() {
-        return checkpoints == null ? "" : checkpoints.note();
+    /** What is done otherwise than by Deeplearning4j. */
+    List<String> notes() {
+        List<String> notes = new ArrayList<>();
+        if (checkpoints != null) {
+            notes.add(checkpoints.note());
+        }
+        if (mixed != null) {
+            notes.add(mixed.note());
+        }
+        if (offload != null) {
+            notes.add(offload.note());
+        }
+        return notes;
+    }
+
+    /** An update is about to be made by what {@code updater} supplies, which is made if need be. */
+    void prepare(Supplier<BaseMultiLayerUpdater<?>> updater) {
+        if (offload != null) {
+            try (MemoryWorkspace outside = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                offload.place(updater.get());
+            }
+        }
+    }
+
+    /** What lay elsewhere lies in memory again. */
+    void close() {
+        if (offload != null) {
+            offload.close();
+        }
+    }
+
+    /** Runs {@code update} of {@code model}, which has a manager of {@code workspaces}, where there is room for it. */
+    void update(Model model, LayerWorkspaceMgr workspaces, Consumer<LayerWorkspaceMgr> update) {
+        if (checkpoints == null) {
+            update.accept(workspaces);
+        } else {
+            checkpoints.update(model, update);
+        }
+    }
+
+    /** Whether the gradients of an update are to be used; to be asked once for each. */
+    boolean accepts(Model model) {
+        return mixed == null || mixed.accepts(view(model));
     }
 
     /** Whether the minibatch that the network holds completes no update. */
@@ -122,8 +178,16 @@ final class GradientWork {
 
     /** One forward and backward pass over what the network holds, with the listeners that it has. */
     void pass(Model model) {
+        if (mixed == null) {
+            passOf(model);
+        } else {
+            mixed.compute(model, this::passOf);
+        }
+    }
+
+    private void passOf(Model computing) {
         if (checkpoints == null) {
-            NetworkAccess.computePlainly(model);
+            NetworkAccess.computePlainly(computing);
         } else {
             checkpoints.compute();
         }

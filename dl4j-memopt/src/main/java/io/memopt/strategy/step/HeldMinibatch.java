@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.step;
 
-import java.lang.reflect.Field;
+import io.memopt.strategy.LayerMasks;
+import io.memopt.strategy.NetworkAccess;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -141,8 +142,6 @@ public abstract class HeldMinibatch {
     }
 
     private static final class OfGraph extends HeldMinibatch {
-        private static final Field LABELS = labelsField();
-
         private final ComputationGraph graph;
         private final INDArray[] inputs;
         private final INDArray[] labels;
@@ -150,30 +149,16 @@ public abstract class HeldMinibatch {
         private final @Nullable INDArray @Nullable [] labelMasks;
 
         private OfGraph(ComputationGraph graph) {
-            super(present(graph.getInputs(), labelsOf(graph), graph.getInputMaskArrays(), graph.getLabelMaskArrays()));
+            super(present(
+                    graph.getInputs(),
+                    NetworkAccess.labels(graph),
+                    graph.getInputMaskArrays(),
+                    graph.getLabelMaskArrays()));
             this.graph = graph;
             this.inputs = graph.getInputs().clone();
-            this.labels = labelsOf(graph).clone();
+            this.labels = NetworkAccess.labels(graph).clone();
             this.inputMasks = copy(graph.getInputMaskArrays());
             this.labelMasks = copy(graph.getLabelMaskArrays());
-        }
-
-        private static INDArray[] labelsOf(ComputationGraph graph) {
-            try {
-                return (INDArray[]) LABELS.get(graph);
-            } catch (IllegalAccessException e) {
-                throw new IllegalStateException(LABELS + " cannot be read", e);
-            }
-        }
-
-        private static Field labelsField() {
-            try {
-                Field field = ComputationGraph.class.getDeclaredField("labels");
-                field.setAccessible(true);
-                return field;
-            } catch (NoSuchFieldException e) {
-                throw new IllegalStateException("ComputationGraph has no field labels", e);
-            }
         }
 
         private static @Nullable INDArray @Nullable [] copy(@Nullable INDArray @Nullable [] arrays) {

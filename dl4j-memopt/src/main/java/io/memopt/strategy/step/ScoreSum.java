@@ -6,9 +6,7 @@ import io.memopt.strategy.NetworkAccess;
 import java.util.Arrays;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
-import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.layers.BaseOutputLayer;
-import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
 /**
  * The score of several passes with the same parameters, as one pass over all their examples would have it. Deeplearning4j's
@@ -36,7 +34,7 @@ final class ScoreSum {
     /** Adds the score that {@code model} has now, of so many examples. */
     void add(Model model, int count) {
         latest = model.score();
-        double its = latest - regularisation(model);
+        double its = latest - NetworkAccess.regularization(model);
         loss += averages ? its * count : its;
         examples += count;
         passes++;
@@ -44,7 +42,7 @@ final class ScoreSum {
 
     /** The score of all that was added; of a single pass its own, bit for bit. */
     double mean(Model model) {
-        return passes == 1 ? latest : (averages ? loss / examples : loss) + regularisation(model);
+        return passes == 1 ? latest : (averages ? loss / examples : loss) + NetworkAccess.regularization(model);
     }
 
     int examples() {
@@ -55,11 +53,5 @@ final class ScoreSum {
         loss = 0;
         examples = 0;
         passes = 0;
-    }
-
-    private static double regularisation(Model model) {
-        return model instanceof MultiLayerNetwork network
-                ? network.calcRegularizationScore(true)
-                : ((ComputationGraph) model).calcRegularizationScore(true);
     }
 }

@@ -2,13 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.step;
 
+import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.strategy.NetworkAccess;
+import io.memopt.strategy.precision.HalfSettings;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.OptimizationAlgorithm;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.conf.CacheMode;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
 import org.deeplearning4j.nn.conf.layers.samediff.SameDiffOutputLayer;
@@ -18,6 +23,7 @@ import org.deeplearning4j.nn.layers.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.layers.normalization.BatchNormalization;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.lossfunctions.impl.LossFMeasure;
 
 /** Which networks a training step of ours would train to something else than what was promised. Threading: stateless. */
@@ -40,7 +46,9 @@ final class StepCheck {
                             + ", expected Standard: recurrent layers carry their state from one segment of a minibatch to the next");
         }
         Optional<String> sums = options.sums() ? sumRefusal(model, options) : Optional.empty();
-        return sums.isPresent() || !options.checkpoints() ? sums : checkpointRefusal(model, options);
+        Optional<String> checkpoints = options.checkpoints() ? checkpointRefusal(model, options) : Optional.empty();
+        Optional<String> precision = options.mixes() ? HalfSettings.refusal(model) : Optional.empty();
+        return sums.or(() -> checkpoints).or(() -> precision).or(() -> offloadRefusal(options));
     }
 
     private static Optional<String> sumRefusal(Model model, StepOptions options) {
@@ -88,22 +96,54 @@ final class StepCheck {
 
     private static Optional<String> checkpointRefusal(Model model, StepOptions options) {
         String asked = "activationShare=" + options.activationShare() + " but the network ";
-        if (!(model instanceof MultiLayerNetwork network)) {
-            return Optional.of(asked + "is a " + model.getClass().getSimpleName()
-                    + ", expected a MultiLayerNetwork: segments are chosen in chains of layers only");
-        }
-        WorkspaceMode mode = network.getLayerWiseConfigurations().getTrainingWorkspaceMode();
+        WorkspaceMode mode = trainingMode(model);
         if (mode == WorkspaceMode.NONE) {
-            return Optional.of(
-                    asked + "trains with WorkspaceMode.NONE, expected ENABLED: without workspaces activations"
-                            + " wait for the Java garbage collector, whatever is kept");
+            return Optional.of(asked
+                    + "has WorkspaceMode.NONE, expected ENABLED for training and, in a graph, inference: without workspaces activations"
+                    + " wait for the Java garbage collector, whatever is kept");
         }
-        CacheMode cache = network.getLayerWiseConfigurations().getCacheMode();
+        CacheMode cache = cacheMode(model);
         if (cache != null && cache != CacheMode.NONE) {
             return Optional.of(
                     asked + "has CacheMode." + cache + ", expected NONE: cached arrays would be kept all the same");
         }
         return Optional.empty();
+    }
+
+    private static Optional<String> offloadRefusal(StepOptions options) {
+        if (options.outputFolder().isPresent() && !options.checkpoints()) {
+            return Optional.of(
+                    "offloadCheckpoints=" + options.outputFolder().get()
+                            + " but activationShare=1, expected less: without checkpointing no output is kept for later segments");
+        }
+        return folderRefusal("offloadUpdaterState", options.stateFolder())
+                .or(() -> folderRefusal("offloadCheckpoints", options.outputFolder()));
+    }
+
+    private static Optional<String> folderRefusal(String setting, Optional<Path> folder) {
+        if (folder.isPresent() && Nd4jFacts.isCuda()) {
+            return Optional.of(setting + "=" + folder.get() + " but the backend is " + Nd4jFacts.backend()
+                    + ", expected the CPU's: device memory cannot be a mapped file");
+        }
+        return folder.filter(path -> !Files.isDirectory(path))
+                .map(path -> setting + "=" + path + ", expected a directory that exists");
+    }
+
+    /** Graphs look at the mode for inference where they place gradients. */
+    private static WorkspaceMode trainingMode(Model model) {
+        if (model instanceof MultiLayerNetwork network) {
+            return network.getLayerWiseConfigurations().getTrainingWorkspaceMode();
+        }
+        ComputationGraphConfiguration configuration = ((ComputationGraph) model).getConfiguration();
+        return configuration.getInferenceWorkspaceMode() == WorkspaceMode.NONE
+                ? WorkspaceMode.NONE
+                : configuration.getTrainingWorkspaceMode();
+    }
+
+    private static @Nullable CacheMode cacheMode(Model model) {
+        return model instanceof MultiLayerNetwork network
+                ? network.getLayerWiseConfigurations().getCacheMode()
+                : ((ComputationGraph) model).getConfiguration().getCacheMode();
     }
 
     private static BackpropType backpropType(Model model) {

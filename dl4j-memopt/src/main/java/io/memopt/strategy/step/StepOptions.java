@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.step;
 
+import io.memopt.strategy.precision.Precision;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 
 /**
  * How gradients are computed. Values out of range are refused.
@@ -12,10 +16,21 @@ import java.util.List;
  * @param accumulate minibatches whose gradients are summed for one update, 1 to {@value #MAX_ACCUMULATE}
  * @param activationShare most bytes of activations to keep, as share of what Deeplearning4j keeps: 0 for as few as possible,
  *     1 for all. The rest is computed again, {@code BITWISE}
- * @param cuts where the chain of layers is cut, as exclusive end of each segment, ascending, the last one its length; empty when
- *     {@code activationShare} decides
+ * @param cuts where the layers or vertices are cut, as exclusive end of each segment, ascending, the last one their number; empty
+ *     when {@code activationShare} decides
+ * @param precision in which type of numbers; other than that of the network is {@code LOSSY}
+ * @param stateFolder folder for a mapped file with the updater's state, if it is to be there, {@code BITWISE}
+ * @param outputFolder folder for mapped files with the outputs that checkpointing keeps, if they are to be there, {@code BITWISE};
+ *     only with {@code activationShare} below 1
  */
-public record StepOptions(int microBatch, int accumulate, double activationShare, List<Integer> cuts) {
+public record StepOptions(
+        int microBatch,
+        int accumulate,
+        double activationShare,
+        List<Integer> cuts,
+        Precision precision,
+        Optional<Path> stateFolder,
+        Optional<Path> outputFolder) {
     /** Minibatches are computed as they come. */
     public static final int WHOLE = Integer.MAX_VALUE;
 
@@ -23,6 +38,18 @@ public record StepOptions(int microBatch, int accumulate, double activationShare
 
     /** Deeplearning4j's own step. */
     public static final StepOptions PLAIN = new StepOptions(WHOLE, 1, 1);
+
+    /** In the network's own precision, with everything in memory. */
+    public StepOptions(int microBatch, int accumulate, double activationShare, List<Integer> cuts) {
+        this(
+                microBatch,
+                accumulate,
+                activationShare,
+                cuts,
+                Precision.AS_CONFIGURED,
+                Optional.empty(),
+                Optional.empty());
+    }
 
     public StepOptions {
         cuts = List.copyOf(cuts);
@@ -36,6 +63,35 @@ public record StepOptions(int microBatch, int accumulate, double activationShare
         if (!(activationShare >= 0 && activationShare <= 1)) {
             throw new IllegalArgumentException("activationShare=" + activationShare + ", expected 0..1");
         }
+        Objects.requireNonNull(precision, "precision");
+        Objects.requireNonNull(stateFolder, "stateFolder");
+        Objects.requireNonNull(outputFolder, "outputFolder");
+    }
+
+    public StepOptions withMicroBatch(int examples) {
+        return new StepOptions(examples, accumulate, activationShare, cuts, precision, stateFolder, outputFolder);
+    }
+
+    public StepOptions withAccumulate(int minibatches) {
+        return new StepOptions(microBatch, minibatches, activationShare, cuts, precision, stateFolder, outputFolder);
+    }
+
+    public StepOptions withActivationShare(double share) {
+        return new StepOptions(microBatch, accumulate, share, cuts, precision, stateFolder, outputFolder);
+    }
+
+    public StepOptions withPrecision(Precision value) {
+        return new StepOptions(microBatch, accumulate, activationShare, cuts, value, stateFolder, outputFolder);
+    }
+
+    public StepOptions withStateFolder(Path folder) {
+        return new StepOptions(
+                microBatch, accumulate, activationShare, cuts, precision, Optional.of(folder), outputFolder);
+    }
+
+    public StepOptions withOutputFolder(Path folder) {
+        return new StepOptions(
+                microBatch, accumulate, activationShare, cuts, precision, stateFolder, Optional.of(folder));
     }
 
     /** Without cuts of its own. */
@@ -50,5 +106,9 @@ public record StepOptions(int microBatch, int accumulate, double activationShare
 
     boolean checkpoints() {
         return activationShare < 1 || !cuts.isEmpty();
+    }
+
+    boolean mixes() {
+        return precision == Precision.MIXED_HALF;
     }
 }

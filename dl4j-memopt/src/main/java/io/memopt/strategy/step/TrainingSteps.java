@@ -107,10 +107,7 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
 
     /** What the steps do, one sentence for each network that has something to tell. */
     public List<String> notes() {
-        return entries.stream()
-                .map(entry -> entry.work.note())
-                .filter(note -> !note.isEmpty())
-                .toList();
+        return entries.stream().flatMap(entry -> entry.work.notes().stream()).toList();
     }
 
     @Override

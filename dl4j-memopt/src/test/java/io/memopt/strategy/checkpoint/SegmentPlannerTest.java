@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.function.ToIntFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -36,9 +37,42 @@ class SegmentPlannerTest {
                         .as("seed %d round %d", seed, round)
                         .isEqualTo(best.bytes(chain));
             }
-            assertThat(planned.ends().subList(0, planned.count() - 1))
-                    .allMatch(end -> chain.layers().get(end - 1).cuttable());
+            assertThat(planned.ends().subList(0, planned.count() - 1)).allMatch(chain::cuttable);
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+    void plan_ofGraph_isAsFastAsTheFastestOfAllCuts(long seed) {
+        Random random = new Random(seed);
+        for (int round = 0; round < 20; round++) {
+            Chain chain = random(random, 1 + random.nextInt(9), any -> any.nextInt(5));
+            long budget = (long) (random.nextDouble() * chain.bytes());
+
+            Segments planned = SegmentPlanner.plan(chain, budget);
+
+            Segments best = best(chain, budget);
+            assertThat(planned.bytes(chain) <= budget)
+                    .as("seed %d round %d", seed, round)
+                    .isEqualTo(best.bytes(chain) <= budget);
+            assertThat(best.bytes(chain) <= budget ? planned.nanos(chain) : planned.bytes(chain))
+                    .as("seed %d round %d", seed, round)
+                    .isEqualTo(best.bytes(chain) <= budget ? best.nanos(chain) : best.bytes(chain));
+        }
+    }
+
+    @Test
+    void cut_ofGraph_keepsEachOutputThatCrossesIt_once() {
+        Chain chain = new Chain(List.of(used(10, 3), used(100, 2), used(1000, 3), used(10_000, 4)));
+
+        Segments cut = new Segments(List.of(1, 2, 4));
+
+        assertThat(chain.keptBytes(0, 2)).isEqualTo(110);
+        assertThat(cut.bytes(chain)).isEqualTo(10 + 100 + 11_000);
+    }
+
+    private static Chain.Cost used(long output, int until) {
+        return new Chain.Cost(0, output, 1, true, true, until);
     }
 
     @Test
@@ -90,7 +124,7 @@ class SegmentPlannerTest {
         List<Integer> ends = new ArrayList<>();
         for (int i = 1; i < chain.length(); i++) {
             if ((cuts >> (i - 1) & 1) == 1) {
-                if (!chain.layers().get(i - 1).cuttable()) {
+                if (!chain.cuttable(i)) {
                     return null;
                 }
                 ends.add(i);
@@ -101,6 +135,11 @@ class SegmentPlannerTest {
     }
 
     private static Chain random(Random random, int length) {
+        return random(random, length, any -> 1);
+    }
+
+    /** A graph: outputs are used by one of the next layers, or by several. */
+    private static Chain random(Random random, int length, ToIntFunction<Random> reach) {
         List<Chain.Cost> costs = new ArrayList<>();
         for (int i = 0; i < length; i++) {
             costs.add(new Chain.Cost(
@@ -108,7 +147,8 @@ class SegmentPlannerTest {
                     random.nextInt(100),
                     random.nextInt(100),
                     random.nextInt(5) != 0,
-                    random.nextInt(3) != 0));
+                    random.nextInt(3) != 0,
+                    i + reach.applyAsInt(random)));
         }
         return new Chain(costs);
     }

@@ -63,6 +63,7 @@ final class ThreadRun {
     private boolean passUsesActivations;
     private boolean pretraining;
     private boolean iterationGoesOn;
+    private boolean updatesInWorkingMemory;
     private Phase phase = Phase.NONE;
     private long phaseStart = System.nanoTime();
     private long iterationStart;
@@ -99,8 +100,16 @@ final class ThreadRun {
         apply();
     }
 
+    /** Whether working memory serves the updater for now, so that its scope is no visit of a layer. */
+    void updatesInWorkingMemory(boolean value) {
+        updatesInWorkingMemory = value;
+    }
+
     void scopeEntered(String workspace) {
         if (workspace.equals(WORKING)) {
+            if (updatesInWorkingMemory) {
+                return;
+            }
             workingEntered();
             workingOpen = true;
         } else if (workspace.startsWith(LAYER_ACT)) {
@@ -116,6 +125,9 @@ final class ThreadRun {
 
     void scopeClosed(String workspace) {
         if (workspace.equals(WORKING)) {
+            if (updatesInWorkingMemory) {
+                return;
+            }
             workingOpen = false;
             leaveInferenceIfDone();
         } else if (workspace.startsWith(LAYER_ACT)) {

@@ -196,6 +196,13 @@ public final class TrainingTracker implements ScopeObserver {
         }
     }
 
+    /** Tells that the updater of {@code model} works in the working memory of its layers until told otherwise, by the calling thread. */
+    public void updatesInWorkingMemory(Model model, boolean value) {
+        if (observed(model) != null) {
+            runs.get().updatesInWorkingMemory(value);
+        }
+    }
+
     /** Tells that gradients of one of several passes of an iteration are known, as a listener would of a single one. */
     public void passEnded(Model model) {
         onGradients(model);

@@ -15,13 +15,17 @@ import static org.bytedeco.cuda.global.cudart.cuMemRelease;
 import static org.bytedeco.cuda.global.cudart.cuMemSetAccess;
 import static org.bytedeco.cuda.global.cudart.cuMemUnmap;
 
+import io.memopt.allocator.pool.Extent;
 import io.memopt.allocator.pool.MemorySource;
 import io.memopt.allocator.pool.MemorySourceException;
 import io.memopt.allocator.pool.SourceCalls;
+import java.util.ArrayList;
+import java.util.List;
 import org.bytedeco.cuda.cudart.CUmemAccessDesc_v1;
 import org.bytedeco.cuda.cudart.CUmemAllocationProp_v1;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.SizeTPointer;
+import org.jspecify.annotations.Nullable;
 
 /** Pages by CUDA's virtual memory management: addresses and memory apart. */
 final class MappedPages implements MemorySource {
@@ -97,33 +101,37 @@ final class MappedPages implements MemorySource {
     }
 
     @Override
-    public long createPage() {
+    public @Nullable Extent createExtent(int pages) {
         count(1, 0, 0);
         long[] handle = new long[1];
-        return device.call(() ->
-                CudaDriver.obtained("cuMemCreate", cuMemCreate(handle, pageBytes, properties, 0)) ? handle[0] : NONE);
+        return device.call(
+                () -> CudaDriver.obtained("cuMemCreate", cuMemCreate(handle, pages * pageBytes, properties, 0))
+                        ? new Extent(handle[0], pages)
+                        : null);
     }
 
     @Override
-    public void destroyPage(long handle) {
+    public void destroyExtent(Extent extent) {
         count(0, 0, 1);
-        device.run(() -> CudaDriver.check("cuMemRelease", cuMemRelease(handle)));
+        device.run(() -> CudaDriver.check("cuMemRelease", cuMemRelease(extent.handle())));
     }
 
     @Override
-    public void map(long address, long[] handles) {
-        count(0, handles.length + 1, 0);
+    public void map(long address, List<Extent> extents) {
+        count(0, extents.size() + 1, 0);
         device.run(() -> {
-            int done = 0;
+            List<Extent> done = new ArrayList<>();
             try {
-                for (; done < handles.length; done++) {
-                    long page = address + done * pageBytes;
-                    int result = cuMemMap(page, pageBytes, 0, handles[done], 0);
+                long next = address;
+                for (Extent extent : extents) {
+                    int result = cuMemMap(next, bytes(extent), 0, extent.handle(), 0);
                     if (result != CudaDriver.SUCCESS) {
-                        CudaDriver.check("cuMemMap of handle " + handles[done] + " at address " + page, result);
+                        CudaDriver.check("cuMemMap of " + extent + " at address " + next, result);
                     }
+                    done.add(extent);
+                    next += bytes(extent);
                 }
-                CudaDriver.check("cuMemSetAccess", cuMemSetAccess(address, handles.length * pageBytes, access, 1));
+                CudaDriver.check("cuMemSetAccess", cuMemSetAccess(address, next - address, access, 1));
             } catch (MemorySourceException e) {
                 takeBack(address, done);
                 throw e;
@@ -131,21 +139,29 @@ final class MappedPages implements MemorySource {
         });
     }
 
-    /** Undoes what was mapped before another page could not be; the first failure is the one to tell. */
-    private void takeBack(long address, int pages) {
-        for (int i = 0; i < pages; i++) {
-            cuMemUnmap(address + i * pageBytes, pageBytes);
+    /** Undoes what was mapped before something else could not be; the first failure is the one to tell. */
+    private void takeBack(long address, List<Extent> extents) {
+        long next = address;
+        for (Extent extent : extents) {
+            cuMemUnmap(next, bytes(extent));
+            next += bytes(extent);
         }
     }
 
     @Override
-    public void unmap(long address, int pages) {
-        count(0, pages, 0);
+    public void unmap(long address, List<Extent> extents) {
+        count(0, extents.size(), 0);
         device.run(() -> {
-            for (int i = 0; i < pages; i++) {
-                CudaDriver.check("cuMemUnmap", cuMemUnmap(address + i * pageBytes, pageBytes));
+            long next = address;
+            for (Extent extent : extents) {
+                CudaDriver.check("cuMemUnmap", cuMemUnmap(next, bytes(extent)));
+                next += bytes(extent);
             }
         });
+    }
+
+    private long bytes(Extent extent) {
+        return extent.pages() * pageBytes;
     }
 
     @Override

@@ -44,7 +44,7 @@ final class AlgorithmChooser {
             known = look(calls);
             tables.put(work, known);
         }
-        return pick(known);
+        return pick(work, known);
     }
 
     /** Runs {@code calls} the way chosen, or the next best when the library refuses; false when none is left. */
@@ -67,21 +67,21 @@ final class AlgorithmChooser {
 
     /** What {@link #choose} answers, without tuning. */
     Optional<ConvolutionAlgorithm> chosen(ConvolutionShape shape, ConvolutionPass pass) {
-        return table(shape, pass).flatMap(this::pick);
+        return table(shape, pass).flatMap(known -> pick(new Work(shape, pass), known));
     }
 
     /** The most scratch memory of a way that is chosen now. */
     long chosenBytes() {
-        return tables.values().stream()
-                .map(this::pick)
+        return tables.entrySet().stream()
+                .map(entry -> pick(entry.getKey(), entry.getValue()))
                 .flatMap(Optional::stream)
                 .mapToLong(ConvolutionAlgorithm::scratchBytes)
                 .max()
                 .orElse(0);
     }
 
-    private Optional<ConvolutionAlgorithm> pick(AlgorithmTable table) {
-        Optional<ConvolutionAlgorithm> within = table.fastestWithin(options.scratchBytes());
+    private Optional<ConvolutionAlgorithm> pick(Work work, AlgorithmTable table) {
+        Optional<ConvolutionAlgorithm> within = table.fastestWithin(options.budgetFor(work.shape()));
         return within.isPresent()
                 ? within
                 : table.smallest().filter(way -> way.scratchBytes() <= options.ceilingBytes());
@@ -90,10 +90,9 @@ final class AlgorithmChooser {
     private AlgorithmTable look(ConvolutionCalls calls) {
         String key = device + "|" + options.rules() + "|" + calls.pass() + "|"
                 + calls.shape().key();
-        AlgorithmTable table = lookUpTo(key, calls, options.scratchBytes());
-        return table.fastestWithin(options.scratchBytes()).isPresent()
-                ? table
-                : lookUpTo(key, calls, options.ceilingBytes());
+        long budget = options.budgetFor(calls.shape());
+        AlgorithmTable table = lookUpTo(key, calls, budget);
+        return table.fastestWithin(budget).isPresent() ? table : lookUpTo(key, calls, options.ceilingBytes());
     }
 
     private AlgorithmTable lookUpTo(String key, ConvolutionCalls calls, long limit) {

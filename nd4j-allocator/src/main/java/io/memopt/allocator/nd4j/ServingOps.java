@@ -2,11 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
+import org.bytedeco.javacpp.BooleanPointer;
+import org.bytedeco.javacpp.DoublePointer;
+import org.bytedeco.javacpp.IntPointer;
+import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerPointer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.pointers.PagedPointer;
 import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.OpaqueDataBuffer;
+import org.nd4j.nativeblas.OpaqueShapeList;
 
 /**
  * Between ND4J's native library and the recording: takes memory from {@link ServedMemory} where that serves it, and gives
@@ -26,6 +32,7 @@ public abstract class ServingOps implements NativeOps {
     protected final NativeOps target;
 
     private final ServedMemory memory;
+    private final ShapeQuestions questions = new ShapeQuestions();
     private final boolean cuda;
 
     /**
@@ -97,7 +104,72 @@ public abstract class ServingOps implements NativeOps {
     }
 
     @Override
+    public @Nullable OpaqueDataBuffer dbCreateExternalDataBuffer(
+            long elements, int type, @Nullable Pointer primary, @Nullable Pointer special) {
+        OpaqueDataBuffer buffer = target.dbCreateExternalDataBuffer(elements, type, primary, special);
+        if (keepsOnDevice()) {
+            questions.created(buffer, elements * ElementWidths.exact(type));
+        }
+        return buffer;
+    }
+
+    @Override
+    public @Nullable OpaqueDataBuffer dbCreateView(OpaqueDataBuffer parent, long bytes, long offset) {
+        OpaqueDataBuffer view = target.dbCreateView(parent, bytes, offset);
+        if (keepsOnDevice()) {
+            questions.created(view, bytes);
+        }
+        return view;
+    }
+
+    @Override
+    public void dbSyncToPrimary(OpaqueDataBuffer buffer) {
+        if (!keepsOnDevice() || !questions.putsOff(buffer)) {
+            target.dbSyncToPrimary(buffer);
+        }
+    }
+
+    @Override
+    @SuppressWarnings("rawtypes")
+    public @Nullable OpaqueShapeList calculateOutputShapes2(
+            PointerPointer extra,
+            long hash,
+            PointerPointer inputs,
+            PointerPointer shapes,
+            int inputCount,
+            DoublePointer numbers,
+            int numberCount,
+            LongPointer integers,
+            int integerCount,
+            BooleanPointer booleans,
+            int booleanCount,
+            IntPointer types,
+            int typeCount) {
+        questions.answer(hash, target::dbSyncToPrimary);
+        return target.calculateOutputShapes2(
+                extra,
+                hash,
+                inputs,
+                shapes,
+                inputCount,
+                numbers,
+                numberCount,
+                integers,
+                integerCount,
+                booleans,
+                booleanCount,
+                types,
+                typeCount);
+    }
+
+    /** Pageable mirrors are slow to copy to, and cost memory once they are touched. */
+    private boolean keepsOnDevice() {
+        return cuda && memory.mirrors();
+    }
+
+    @Override
     public void deleteDataBuffer(OpaqueDataBuffer buffer) {
+        questions.gone(buffer);
         long block = unbind(buffer);
         target.deleteDataBuffer(buffer);
         release(block);

@@ -316,7 +316,7 @@ public final class MemoryPool implements AutoCloseable {
     private boolean poll() {
         boolean moved = false;
         for (StreamHold hold : holds.values()) {
-            if (hold.bytes() > 0 && hold.poll()) {
+            if (!hold.isOver() && hold.poll()) {
                 moved |= settle(hold);
             }
         }
@@ -327,8 +327,8 @@ public final class MemoryPool implements AutoCloseable {
         markAll();
         poll();
         for (StreamHold hold : holds.values()) {
-            if (hold.bytes() > 0) {
-                waits++;
+            if (!hold.isOver()) {
+                waits += hold.bytes() > 0 ? 1 : 0;
                 hold.await();
                 settle(hold);
             }

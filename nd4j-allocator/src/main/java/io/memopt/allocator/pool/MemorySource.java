@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.pool;
 
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
 /**
  * Where a {@link MemoryPool} gets its memory. Two kinds:
  *
  * <ul>
  *   <li>sources that map pages: addresses come from {@link #reserve} without memory behind them, memory from
- *       {@link #createPage}, and {@link #map} brings both together, so that a page can serve another address later;
+ *       {@link #createExtent}, and {@link #map} brings both together, so that memory can serve another address later;
  *   <li>sources that do not: {@link #reserve} gives addresses with memory behind them, as {@code malloc} does, and
  *       {@link #release} gives both back.
  * </ul>
@@ -15,7 +18,7 @@ package io.memopt.allocator.pool;
  * <p>Threading: called by one thread at a time, any thread.
  */
 public interface MemorySource {
-    /** What {@link #reserve} and {@link #createPage} return when there is no more. */
+    /** What {@link #reserve} returns when there is no more. */
     long NONE = 0;
 
     /** Short name for figures and messages, e.g. {@code cuda-vmm}. */
@@ -45,27 +48,27 @@ public interface MemorySource {
     void release(long address, long bytes);
 
     /**
-     * A page of memory.
+     * Memory of some pages in one piece.
      *
-     * @return its handle, or {@link #NONE} when the device has no more memory
+     * @return null when the device has no such memory
      * @throws MemorySourceException if the device fails otherwise
      */
-    default long createPage() {
+    default @Nullable Extent createExtent(int pages) {
         throw new UnsupportedOperationException(name() + " has no pages");
     }
 
-    /** Gives a page back that is not mapped. */
-    default void destroyPage(long handle) {
+    /** Gives memory back that is not mapped. */
+    default void destroyExtent(Extent extent) {
         throw new UnsupportedOperationException(name() + " has no pages");
     }
 
-    /** Puts pages at {@code address}, one after the other, for reading and writing. Either all or none is mapped. */
-    default void map(long address, long[] handles) {
+    /** Puts memory at {@code address}, one piece after the other, for reading and writing. Either all or none is mapped. */
+    default void map(long address, List<Extent> extents) {
         throw new UnsupportedOperationException(name() + " has no pages");
     }
 
-    /** Takes {@code pages} pages away from {@code address}; the device must be through with them. Handles stay valid. */
-    default void unmap(long address, int pages) {
+    /** Takes away from {@code address} what was mapped there in this order; the device must be through with it. */
+    default void unmap(long address, List<Extent> extents) {
         throw new UnsupportedOperationException(name() + " has no pages");
     }
 

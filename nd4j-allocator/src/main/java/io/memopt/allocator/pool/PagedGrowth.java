@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.pool;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Growth by pages. A region of addresses, far larger than the memory, is reserved once; pages are put behind it where they
- * are needed:
+ * Growth by pages. A region of addresses, far larger than the memory, is reserved once; memory is put behind it where it is
+ * needed:
  *
  * <pre>
  *   | live | free | live |  hole (addresses only) ...          a block larger than any free one is wanted:
@@ -20,15 +18,22 @@ import org.jspecify.annotations.Nullable;
  * A free block in front of a hole is extended in place. Up to a slack above what was ever live, pages are obtained; beyond
  * that the pages of free blocks, smallest first, are moved to where they are needed, so that fragments cost addresses and no
  * memory. Moves cost driver calls: each time as many pages were moved as there are, the slack becomes larger, until a layout
- * is found that needs no moves. A page is moved or given back only from a block that the device is through with.
+ * is found that needs no moves. Memory is moved or given back only from a block that the device is through with.
+ *
+ * <p>Large growth is obtained in extents of {@value #LARGE} pages: a call of the driver takes about as long for one page. They
+ * are moved and given back as a whole.
  */
 final class PagedGrowth implements Growth {
-    /** Of what was ever live, what is obtained beyond what is asked for. */
-    private static final double AHEAD = 0.015;
+    /** Of what was ever live, what is obtained beyond what is asked for; for requests of at most that. */
+    private static final double AHEAD = 0.01;
 
     private static final double FIRST_SLACK = 0.03;
     private static final double MORE_SLACK = 0.03;
     private static final double MOST_SLACK = 0.25;
+    /** Pages of a large extent, and from how many pages on growth is large: what may be left over is a small part of it. */
+    private static final int LARGE = 16;
+
+    private static final int LARGE_GROWTH = 64;
 
     private final MemorySource source;
     private final FreeList ready;
@@ -36,8 +41,8 @@ final class PagedGrowth implements Growth {
     private final long pageBytes;
     private final List<Region> regions = new ArrayList<>();
     private final List<Block> holes = new ArrayList<>();
-    /** Pages behind no address. */
-    private final ArrayDeque<Long> spare = new ArrayDeque<>();
+    /** Behind no address. */
+    private final List<Extent> spare = new ArrayList<>();
 
     private long pages;
     private long movedPages;
@@ -63,26 +68,23 @@ final class PagedGrowth implements Growth {
         if (hole == null) {
             return false;
         }
-        long[] handles = gather(hole, missingPages(hole, bytes), livePeak);
-        if (handles == null) {
+        List<Extent> memory = gather(hole, missingPages(hole, bytes), livePeak);
+        if (memory == null) {
             return false;
         }
-        fill(hole, handles);
+        fill(hole, memory);
         return true;
     }
 
     @Override
     public void shrink(long keepBytes) {
-        while (!spare.isEmpty()) {
-            destroy(spare.removeFirst());
-        }
+        spare.forEach(this::destroy);
+        spare.clear();
         for (Block block : ready.blocks(block -> wholePages(block) > 0)) {
-            long excess = ready.bytes() - keepBytes;
-            if (excess >= pageBytes) {
-                long count = Math.min(wholePages(block), excess / pageBytes);
-                for (long handle : vacate(block, (int) count)) {
-                    destroy(handle);
-                }
+            long excess = (ready.bytes() - keepBytes) / pageBytes;
+            if (excess > 0) {
+                vacate(block, first(whole(block), Math.toIntExact(Math.min(Integer.MAX_VALUE, excess)), false))
+                        .forEach(this::destroy);
             }
         }
     }
@@ -148,102 +150,147 @@ final class PagedGrowth implements Growth {
         return (bytes + pageBytes - 1) / pageBytes * pageBytes;
     }
 
-    // ---- pages
+    // ---- memory
 
-    /**
-     * Pages for {@code hole}, at least {@code count}; or null, and then those found are spare. What is needed a little at a time,
-     * as by arrays that wait for the collector, is obtained ahead, so that few requests go to the device.
-     */
-    private long @Nullable [] gather(Block hole, int count, long livePeak) {
-        long[] handles = new long[count + ahead(hole, count, livePeak)];
-        int found = takeSpare(handles);
-        found = create(handles, handles.length, found, Math.min(limitBytes, (long) (slack() * livePeak)));
-        found = steal(handles, count, found, hole);
-        found = create(handles, count, found, limitBytes);
-        if (found >= count) {
-            return Arrays.copyOf(handles, found);
+    /** Memory for a hole: at least so many pages, at most as many as it has room for. */
+    private static final class Haul {
+        private final List<Extent> extents = new ArrayList<>();
+        private final int room;
+        private int pages;
+
+        Haul(int room) {
+            this.room = room;
         }
-        keepSpare(handles, found);
-        return null;
+
+        /** False when there is no room for it. */
+        boolean add(Extent extent) {
+            if (pages + extent.pages() > room) {
+                return false;
+            }
+            extents.add(extent);
+            pages += extent.pages();
+            return true;
+        }
     }
 
-    private int ahead(Block hole, int count, long livePeak) {
-        return Math.toIntExact(Math.min((long) (AHEAD * livePeak), hole.bytes - count * pageBytes) / pageBytes);
+    /**
+     * Memory of at least {@code count} pages for {@code hole}; or null, and then what was found is spare. What is needed a
+     * little at a time, as by arrays that wait for the collector, is obtained ahead, so that few requests go to the device.
+     */
+    private @Nullable List<Extent> gather(Block hole, int count, long livePeak) {
+        Haul haul = new Haul(Math.toIntExact(Math.min(Integer.MAX_VALUE, hole.bytes / pageBytes)));
+        int ahead = Math.toIntExact(Math.min((long) (AHEAD * livePeak) / pageBytes, haul.room - count));
+        ahead = count <= ahead ? ahead : 0;
+        takeSpare(haul, count + ahead);
+        create(haul, count + ahead, Math.min(limitBytes, (long) (slack() * livePeak)));
+        steal(haul, count, hole);
+        create(haul, count, limitBytes);
+        if (haul.pages >= count) {
+            return haul.extents;
+        }
+        spare.addAll(haul.extents);
+        return null;
     }
 
     private double slack() {
         return 1 + Math.min(MOST_SLACK, FIRST_SLACK + MORE_SLACK * movedPages / Math.max(1, pages));
     }
 
-    private int takeSpare(long[] handles) {
-        int found = 0;
-        while (found < handles.length && !spare.isEmpty()) {
-            handles[found++] = spare.removeFirst();
+    private void takeSpare(Haul haul, int wanted) {
+        for (int i = spare.size() - 1; i >= 0 && haul.pages < wanted; i--) {
+            if (haul.add(spare.get(i))) {
+                spare.remove(i);
+            }
         }
-        return found;
     }
 
-    private int create(long[] handles, int wanted, int found, long boundBytes) {
-        int count = found;
-        while (count < wanted && boundBytes - reservedBytes() >= pageBytes) {
-            long handle = source.createPage();
-            if (handle == MemorySource.NONE) {
-                return count;
+    private void create(Haul haul, int wanted, long boundBytes) {
+        boolean large = wanted - haul.pages >= LARGE_GROWTH;
+        while (haul.pages < wanted) {
+            int size = large && wanted - haul.pages >= LARGE ? LARGE : 1;
+            Extent extent = created(size, boundBytes);
+            if (extent == null && size > 1) {
+                large = false; // one by one there may be some left
+            } else if (extent == null) {
+                return;
+            } else {
+                haul.add(extent);
             }
-            handles[count++] = handle;
-            pages++;
         }
-        return count;
+    }
+
+    private @Nullable Extent created(int size, long boundBytes) {
+        Extent extent = boundBytes - reservedBytes() < size * pageBytes ? null : source.createExtent(size);
+        pages += extent == null ? 0 : size;
+        return extent;
     }
 
     /** Neighbours of the hole are spared: they are to be part of the block. */
-    private int steal(long[] handles, int wanted, int found, Block hole) {
-        int count = found;
-        if (count >= wanted) {
-            return count;
+    private void steal(Haul haul, int wanted, Block hole) {
+        if (haul.pages >= wanted) {
+            return;
         }
-        for (Block block :
-                ready.blocks(block -> wholePages(block) > 0 && block != hole.before && block != hole.after)) {
-            if (count == wanted) {
-                break;
+        for (Block block : ready.blocks(block -> wholePages(block) > 0)) {
+            if (haul.pages >= wanted) {
+                return;
             }
-            long[] taken = vacate(block, (int) Math.min(wholePages(block), wanted - count));
-            System.arraycopy(taken, 0, handles, count, taken.length);
-            count += taken.length;
-            movedPages += taken.length;
+            if (block != hole.before && block != hole.after) {
+                List<Extent> taken = vacate(block, first(whole(block), wanted - haul.pages, true));
+                movedPages += Extent.pages(taken);
+                taken.stream().filter(extent -> !haul.add(extent)).forEach(spare::add);
+            }
         }
-        return count;
     }
 
-    private void destroy(long handle) {
-        source.destroyPage(handle);
-        pages--;
+    private void destroy(Extent extent) {
+        source.destroyExtent(extent);
+        pages -= extent.pages();
     }
 
-    private long firstPage(Block block) {
-        return roundUp(block.address);
+    /** Extents that lie in {@code block} as a whole. */
+    private List<Extent> whole(Block block) {
+        Region region = region(block.address);
+        long start = region.firstStart(block.address, block.end());
+        return start < block.end() ? region.between(start, block.end()) : List.of();
     }
 
     private long wholePages(Block block) {
-        return Math.max(0, block.end() / pageBytes - firstPage(block) / pageBytes);
+        return Extent.pages(whole(block));
     }
 
-    /** Makes the first {@code count} whole pages of a ready block a hole; returns them. */
-    private long[] vacate(Block block, int count) {
-        long start = firstPage(block);
-        source.unmap(start, count);
+    /** The first of them, until there are {@code count} pages: with the one that makes it more, or without it. */
+    private static List<Extent> first(List<Extent> extents, int count, boolean more) {
+        int found = 0;
+        int taken = 0;
+        while (taken < extents.size()
+                && found < count
+                && (more || found + extents.get(taken).pages() <= count)) {
+            found += extents.get(taken++).pages();
+        }
+        return extents.subList(0, taken);
+    }
+
+    /** Makes the part of a ready block that {@code gone}, the first of its whole extents, lie behind a hole; returns them. */
+    private List<Extent> vacate(Block block, List<Extent> gone) {
+        if (gone.isEmpty()) {
+            return gone;
+        }
+        Region region = region(block.address);
+        long start = region.firstStart(block.address, block.end());
+        long size = Extent.pages(gone) * pageBytes;
+        source.unmap(start, gone);
+        region.remove(start, gone);
         ready.remove(block);
         Block middle = block;
         if (start > block.address) {
             middle = block.split(start - block.address);
             ready.add(block);
         }
-        if (middle.bytes > count * pageBytes) {
-            ready.add(middle.split(count * pageBytes));
+        if (middle.bytes > size) {
+            ready.add(middle.split(size));
         }
-        long[] handles = region(start).take(start, count);
         becomeHole(middle);
-        return handles;
+        return gone;
     }
 
     private void becomeHole(Block block) {
@@ -263,31 +310,26 @@ final class PagedGrowth implements Growth {
         }
     }
 
-    private void fill(Block hole, long[] handles) {
-        if (handles.length > 0) {
-            map(hole.address, handles);
-            region(hole.address).put(hole.address, handles);
+    private void fill(Block hole, List<Extent> memory) {
+        long size = Extent.pages(memory) * pageBytes;
+        if (size > 0) {
+            map(hole.address, memory);
+            region(hole.address).put(hole.address, memory);
         }
         holes.remove(hole);
-        if (hole.bytes > handles.length * pageBytes) {
-            holes.add(hole.split(handles.length * pageBytes));
+        if (hole.bytes > size) {
+            holes.add(hole.split(size));
         }
         hole.hole = false;
         ready.merge(hole);
     }
 
-    private void map(long address, long[] handles) {
+    private void map(long address, List<Extent> memory) {
         try {
-            source.map(address, handles);
+            source.map(address, memory);
         } catch (MemorySourceException e) {
-            keepSpare(handles, handles.length);
+            spare.addAll(memory);
             throw e;
-        }
-    }
-
-    private void keepSpare(long[] handles, int count) {
-        for (int i = 0; i < count; i++) {
-            spare.addLast(handles[i]);
         }
     }
 

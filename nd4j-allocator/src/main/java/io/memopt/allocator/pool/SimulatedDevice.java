@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A device without hardware: memory as numbers, work that finishes when someone says so. Deterministic. Fails as a device
@@ -26,8 +27,10 @@ public final class SimulatedDevice implements MemorySource, StreamEvents {
     private final boolean mapsPages;
     private final TreeMap<Long, Long> reservations = new TreeMap<>();
     private final Map<Long, Long> pageAt = new HashMap<>();
-    private final Set<Long> pages = new HashSet<>();
-    private final Set<Long> mappedPages = new HashSet<>();
+    /** Pages of each extent by its handle. */
+    private final Map<Long, Integer> extents = new HashMap<>();
+
+    private final Set<Long> mappedExtents = new HashSet<>();
     private final Map<Long, Long> streamOf = new HashMap<>();
     private final Set<Long> pending = new HashSet<>();
     private final ArrayDeque<Long> order = new ArrayDeque<>();
@@ -76,7 +79,7 @@ public final class SimulatedDevice implements MemorySource, StreamEvents {
 
     /** Memory taken, in bytes. */
     public synchronized long usedBytes() {
-        return pages.size() * pageBytes + segmentBytes;
+        return extents.values().stream().mapToLong(Integer::longValue).sum() * pageBytes + segmentBytes;
     }
 
     /** Events recorded, not finished. */
@@ -148,28 +151,28 @@ public final class SimulatedDevice implements MemorySource, StreamEvents {
     }
 
     @Override
-    public synchronized long createPage() {
-        check(mapsPages, "createPage without pages");
+    public synchronized @Nullable Extent createExtent(int pages) {
+        check(mapsPages, "createExtent without pages");
         obtained++;
-        if (refuses(pageBytes)) {
-            return NONE;
+        if (refuses(pages * pageBytes)) {
+            return null;
         }
-        long handle = nextHandle++;
-        pages.add(handle);
-        return handle;
+        Extent extent = new Extent(nextHandle++, pages);
+        extents.put(extent.handle(), pages);
+        return extent;
     }
 
     @Override
-    public synchronized void destroyPage(long handle) {
-        check(!mappedPages.contains(handle), "destroy while mapped, handle=" + handle);
-        check(pages.remove(handle), "destroy unknown handle=" + handle);
+    public synchronized void destroyExtent(Extent extent) {
+        check(!mappedExtents.contains(extent.handle()), "destroy while mapped, " + extent);
+        check(extents.remove(extent.handle(), extent.pages()), "destroy of unknown " + extent);
         returned++;
     }
 
     @Override
-    public synchronized void map(long address, long[] handles) {
+    public synchronized void map(long address, List<Extent> memory) {
         Map.Entry<Long, Long> range = reservations.floorEntry(address);
-        long end = address + handles.length * pageBytes;
+        long end = address + Extent.pages(memory) * pageBytes;
         check(
                 address % pageBytes == 0 && range != null && end <= range.getKey() + range.getValue(),
                 "map outside a reservation, address=" + address);
@@ -178,20 +181,27 @@ public final class SimulatedDevice implements MemorySource, StreamEvents {
             mapFailures--;
             throw new MemorySourceException("map failed: as told");
         }
-        for (int i = 0; i < handles.length; i++) {
-            check(pages.contains(handles[i]) && mappedPages.add(handles[i]), "map of handle=" + handles[i]);
-            check(pageAt.put(address / pageBytes + i, handles[i]) == null, "map over a page, address=" + address);
+        long page = address / pageBytes;
+        for (Extent extent : memory) {
+            boolean known = extents.getOrDefault(extent.handle(), 0) == extent.pages();
+            check(known && mappedExtents.add(extent.handle()), "map of " + extent);
+            for (int i = 0; i < extent.pages(); i++) {
+                check(pageAt.put(page++, extent.handle()) == null, "map over a page, address=" + address);
+            }
         }
     }
 
     @Override
-    public synchronized void unmap(long address, int count) {
+    public synchronized void unmap(long address, List<Extent> memory) {
         check(address % pageBytes == 0, "unmap address=" + address);
         mapped++;
-        for (int i = 0; i < count; i++) {
-            Long handle = pageAt.remove(address / pageBytes + i);
-            check(handle != null, "unmap of what is not mapped, address=" + address);
-            mappedPages.remove(handle);
+        long page = address / pageBytes;
+        for (Extent extent : memory) {
+            check(mappedExtents.remove(extent.handle()), "unmap of what is not mapped, " + extent);
+            for (int i = 0; i < extent.pages(); i++) {
+                Long handle = pageAt.remove(page++);
+                check(handle != null && handle == extent.handle(), "unmap of another extent than " + extent);
+            }
         }
     }
 

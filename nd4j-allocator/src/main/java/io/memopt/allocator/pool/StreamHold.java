@@ -57,6 +57,11 @@ final class StreamHold {
         return block.ticket < doneTickets;
     }
 
+    /** True when nothing waits here: no block, and no mark that the device has still to pass. */
+    boolean isOver() {
+        return bytes() == 0 && marks.isEmpty();
+    }
+
     /** Looks which marks the device has passed; true if any. */
     boolean poll() {
         long before = doneTickets;

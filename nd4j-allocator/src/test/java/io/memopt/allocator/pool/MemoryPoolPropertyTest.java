@@ -10,28 +10,33 @@ import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Random traffic on several streams against {@link PoolModel}. A failure names its seed. */
+/**
+ * Random traffic on several streams against {@link PoolModel}, by small pages also in large extents. A failure names its seed.
+ */
 class MemoryPoolPropertyTest {
     private static final long MIB = 1 << 20;
     private static final int STEPS = 1500;
 
-    @ParameterizedTest(name = "seed {0}, pages {1}, busy {2}, retain {3} MiB")
+    @ParameterizedTest(name = "seed {0}, pages {1}, busy {2}, retain {3} MiB, pages of {4} KiB")
     @CsvSource({
-        "1, true, false, -1",
-        "2, true, true, -1",
-        "3, true, true, 8",
-        "4, false, false, -1",
-        "5, false, true, -1",
-        "6, false, true, 8",
-        "7, true, true, -1",
-        "8, true, true, 0",
-        "9, false, true, 0",
-        "10, true, true, -1",
-        "11, true, true, -1",
-        "12, true, true, -1"
+        "1, true, false, -1, 2048",
+        "2, true, true, -1, 2048",
+        "3, true, true, 8, 2048",
+        "4, false, false, -1, 2048",
+        "5, false, true, -1, 2048",
+        "6, false, true, 8, 2048",
+        "7, true, true, -1, 2048",
+        "8, true, true, 0, 2048",
+        "9, false, true, 0, 2048",
+        "10, true, true, -1, 2048",
+        "11, true, true, -1, 2048",
+        "12, true, true, -1, 2048",
+        "13, true, true, -1, 64",
+        "14, true, true, -1, 64",
+        "15, true, false, -1, 64"
     })
-    void pool_underRandomTraffic_keepsToTheModel(long seed, boolean pages, boolean busy, long retain) {
-        SimulatedDevice device = new SimulatedDevice(64 * MIB, 2 * MIB, pages);
+    void pool_underRandomTraffic_keepsToTheModel(long seed, boolean pages, boolean busy, long retain, long pageKib) {
+        SimulatedDevice device = new SimulatedDevice(64 * MIB, pageKib << 10, pages);
         if (busy) {
             device.beBusy();
         }

@@ -106,6 +106,45 @@ class MemoryPoolTest {
     }
 
     @Test
+    void allocate_ofALargeBlock_takesFewCallsOfTheDriver() {
+        device = new SimulatedDevice(8192 * MIB, 2 * MIB, true);
+        MemoryPool pool = pool();
+
+        long block = pool.allocate(4096 * MIB, A);
+
+        assertThat(device.isBacked(block, 4096 * MIB)).isTrue();
+        assertThat(device.usedBytes()).isEqualTo(4096 * MIB);
+        assertThat(device.calls().total()).isLessThan(4096 / 32 + 10);
+    }
+
+    @Test
+    void allocate_whenLargeExtentsAreFragments_movesThemAsAWhole() {
+        device = new SimulatedDevice(1024 * MIB, 2 * MIB, true);
+        MemoryPool pool = pool();
+        long[] kept = new long[4];
+        long[] gone = new long[4];
+        for (int i = 0; i < kept.length; i++) {
+            gone[i] = pool.allocate(200 * MIB, A);
+            kept[i] = pool.allocate(6 * MIB, A);
+        }
+        for (long block : gone) {
+            pool.free(block, A);
+        }
+
+        long whole = pool.allocate(780 * MIB, B);
+
+        assertThat(device.isBacked(whole, 780 * MIB)).isTrue();
+        for (long block : kept) {
+            assertThat(device.isBacked(block, 6 * MIB)).isTrue();
+        }
+        pool.free(whole, B);
+        pool.trim();
+        assertThat(pool.statistics().reservedBytes())
+                .isEqualTo(device.usedBytes())
+                .isLessThanOrEqualTo(24 * MIB + 4 * 32 * MIB);
+    }
+
+    @Test
     void free_ofNeighbours_makesOneBlock() {
         MemoryPool pool = pool();
         long left = pool.allocate(3 * MIB, A);

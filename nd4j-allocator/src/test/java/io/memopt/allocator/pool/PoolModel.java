@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a pool must keep to, by brute force over lists: no two live blocks overlap, all are backed and aligned, and no byte
@@ -154,24 +155,24 @@ final class PoolModel implements MemorySource, StreamEvents {
     }
 
     @Override
-    public long createPage() {
-        return device.createPage();
+    public @Nullable Extent createExtent(int pages) {
+        return device.createExtent(pages);
     }
 
     @Override
-    public void destroyPage(long handle) {
-        device.destroyPage(handle);
+    public void destroyExtent(Extent extent) {
+        device.destroyExtent(extent);
     }
 
     @Override
-    public void map(long address, long[] handles) {
-        device.map(address, handles);
+    public void map(long address, List<Extent> extents) {
+        device.map(address, extents);
     }
 
     @Override
-    public void unmap(long address, int count) {
-        mayGo(address, count * pageBytes());
-        device.unmap(address, count);
+    public void unmap(long address, List<Extent> extents) {
+        mayGo(address, Extent.pages(extents) * pageBytes());
+        device.unmap(address, extents);
     }
 
     @Override

@@ -5,6 +5,8 @@ package io.memopt.allocator.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 /** The device must notice what a driver leaves undefined, or pool tests prove nothing. */
@@ -13,33 +15,40 @@ class SimulatedDeviceTest {
     private final SimulatedDevice device = new SimulatedDevice(4 * PAGE, PAGE, true);
 
     @Test
-    void createPage_whenMemoryIsUsedUp_givesNone() {
-        for (int i = 0; i < 4; i++) {
-            assertThat(device.createPage()).isNotEqualTo(MemorySource.NONE);
-        }
-        assertThat(device.createPage()).isEqualTo(MemorySource.NONE);
+    void createExtent_whenMemoryIsUsedUp_givesNone() {
+        assertThat(device.createExtent(3)).isNotNull();
+        assertThat(device.createExtent(2)).isNull();
+        assertThat(device.createExtent(1)).isNotNull();
+        assertThat(device.createExtent(1)).isNull();
+        assertThat(device.usedBytes()).isEqualTo(4 * PAGE);
     }
 
     @Test
     void map_twice_isMisuse() {
         long address = device.reserve(4 * PAGE);
-        long page = device.createPage();
-        long[] pages = {page};
-        device.map(address, pages);
+        List<Extent> memory = List.of(extent(2));
+        device.map(address, memory);
 
-        assertThatThrownBy(() -> device.map(address, new long[] {device.createPage()}))
+        assertThatThrownBy(() -> device.map(address + PAGE, List.of(extent(1))))
                 .hasMessageContaining("map over a page");
-        assertThatThrownBy(() -> device.map(address + PAGE, pages)).hasMessageContaining("map of handle");
-        assertThatThrownBy(() -> device.destroyPage(page)).hasMessageContaining("destroy while mapped");
+        assertThatThrownBy(() -> device.map(address + 2 * PAGE, memory)).hasMessageContaining("map of Extent");
+        assertThatThrownBy(() -> device.destroyExtent(memory.get(0))).hasMessageContaining("destroy while mapped");
         assertThatThrownBy(() -> device.release(address, 4 * PAGE)).hasMessageContaining("release while mapped");
     }
 
     @Test
     void unmap_ofWhatIsNotMapped_isMisuse() {
         long address = device.reserve(4 * PAGE);
-        assertThatThrownBy(() -> device.unmap(address, 1)).hasMessageContaining("not mapped");
-        assertThatThrownBy(() -> device.map(address + 4 * PAGE, new long[] {device.createPage()}))
+        Extent extent = extent(1);
+        assertThatThrownBy(() -> device.unmap(address, List.of(extent))).hasMessageContaining("not mapped");
+        assertThatThrownBy(() -> device.map(address + 4 * PAGE, List.of(extent)))
                 .hasMessageContaining("outside a reservation");
+        device.map(address, List.of(extent));
+        assertThatThrownBy(() -> device.unmap(address + PAGE, List.of(extent))).hasMessageContaining("another extent");
+    }
+
+    private Extent extent(int pages) {
+        return Objects.requireNonNull(device.createExtent(pages));
     }
 
     @Test

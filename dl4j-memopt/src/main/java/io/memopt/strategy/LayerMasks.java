@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
 // SPDX-License-Identifier: Apache-2.0
-package io.memopt.strategy.step;
+package io.memopt.strategy;
 
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.UnaryOperator;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.layers.recurrent.BidirectionalLayer;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
@@ -20,7 +21,7 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
  * made its own of them: of an example for each row, or, for layers that work on all steps of sequences as rows, with row {@code step *
  * examples + example}. Both can be split by examples. Threading: confined.
  */
-final class LayerMasks {
+public final class LayerMasks {
     private static final List<String> NAMES = List.of("maskArray", "inputMaskArray");
 
     private static final ClassValue<List<Field>> FIELDS = new ClassValue<>() {
@@ -34,7 +35,8 @@ final class LayerMasks {
 
     private LayerMasks() {}
 
-    static LayerMasks of(Layer[] layers) {
+    /** The masks that {@code layers} hold now. */
+    public static LayerMasks of(Layer[] layers) {
         LayerMasks masks = new LayerMasks();
         Arrays.stream(layers).forEach(masks::add);
         return masks;
@@ -47,27 +49,53 @@ final class LayerMasks {
                 slots.add(new Slot(layer, field, mask));
             }
         }
-        if (layer instanceof BaseWrapperLayer wrapper) {
-            add(wrapper.getUnderlying());
-        } else if (layer instanceof BidirectionalLayer) {
-            for (String inner : new String[] {"fwd", "bwd"}) {
-                add((Layer) Objects.requireNonNull(read(layer, declared(BidirectionalLayer.class, inner)), inner));
-            }
+        inside(layer).forEach(this::add);
+    }
+
+    /** Gives the layers {@code to} what those of {@code from}, which are of the same kinds, hold; {@code how} makes it of a mask. */
+    public static void copy(Layer[] from, Layer[] to, UnaryOperator<INDArray> how) {
+        for (int i = 0; i < from.length; i++) {
+            copy(from[i], to[i], how);
         }
     }
 
+    private static void copy(Layer from, Layer to, UnaryOperator<INDArray> how) {
+        for (Field field : FIELDS.get(from.getClass())) {
+            INDArray mask = (INDArray) read(from, field);
+            write(to, field, mask == null ? null : how.apply(mask));
+        }
+        List<Layer> inside = inside(from);
+        for (int i = 0; i < inside.size(); i++) {
+            copy(inside.get(i), inside(to).get(i), how);
+        }
+    }
+
+    private static List<Layer> inside(Layer layer) {
+        if (layer instanceof BaseWrapperLayer wrapper) {
+            return List.of(wrapper.getUnderlying());
+        }
+        List<Layer> inner = new ArrayList<>();
+        if (layer instanceof BidirectionalLayer) {
+            for (String name : new String[] {"fwd", "bwd"}) {
+                inner.add((Layer) Objects.requireNonNull(read(layer, declared(BidirectionalLayer.class, name)), name));
+            }
+        }
+        return inner;
+    }
+
     /** The rows of all masks. */
-    List<Long> rows() {
+    public List<Long> rows() {
         return slots.stream().map(slot -> slot.mask.size(0)).toList();
     }
 
     /** Gives each layer the part of its mask for examples {@code from} to {@code to}, exclusive, of {@code examples}. */
-    void give(int from, int to, int examples) {
-        slots.forEach(slot -> write(slot, part(slot.mask, from, to, examples)));
+    public void give(int from, int to, int examples) {
+        slots.forEach(slot -> write(slot.layer, slot.field, part(slot.mask, from, to, examples)));
     }
 
-    void restore() {
-        slots.forEach(slot -> write(slot, slot.mask));
+    /** Gives each layer its whole mask back. */
+    public void restore() {
+        slots.forEach(slot -> write(slot.layer, slot.field, slot.mask));
     }
 
     private static INDArray part(INDArray mask, int from, int to, int examples) {
@@ -99,11 +127,11 @@ final class LayerMasks {
         }
     }
 
-    private static void write(Slot slot, INDArray mask) {
+    private static void write(Layer layer, Field field, @Nullable INDArray mask) {
         try {
-            slot.field.set(slot.layer, mask);
+            field.set(layer, mask);
         } catch (IllegalAccessException e) {
-            throw new IllegalStateException(slot.field + " cannot be written", e);
+            throw new IllegalStateException(field + " cannot be written", e);
         }
     }
 
