@@ -109,8 +109,7 @@ class ExamplesTest {
                 .setOut(new PrintWriter(out, true))
                 .execute("--batch=8", "--iterations=4", "--budget=1 GiB");
 
-        assertThat(out.toString())
-                .contains("equal bit for bit", "chosen: ", "optimised by plain: peak", "hardware");
+        assertThat(out.toString()).contains("equal bit for bit", "chosen: ", "optimised by plain: peak", "hardware");
         assertThat(exit).isZero();
     }
 
