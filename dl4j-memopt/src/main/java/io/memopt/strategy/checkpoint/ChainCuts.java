@@ -27,7 +27,9 @@ public final class ChainCuts {
     public static Measured measure(MultiLayerNetwork network, TrainingTracker tracker) {
         Segments even = ChainRun.even(network);
         long begun = System.nanoTime();
-        Chain chain = Objects.requireNonNull(new ChainRun(network, new PassVisits(tracker, network), even, null, true).compute(), "a measured chain");
+        Chain chain = Objects.requireNonNull(
+                new ChainRun(network, new PassVisits(tracker, network), even, null, true).compute(),
+                "a measured chain");
         return new Measured(chain, Math.max(1, System.nanoTime() - begun - even.nanos(chain)));
     }
 

@@ -85,11 +85,13 @@ public record StepOptions(
     }
 
     public StepOptions withStateFolder(Path folder) {
-        return new StepOptions(microBatch, accumulate, activationShare, cuts, precision, Optional.of(folder), outputFolder);
+        return new StepOptions(
+                microBatch, accumulate, activationShare, cuts, precision, Optional.of(folder), outputFolder);
     }
 
     public StepOptions withOutputFolder(Path folder) {
-        return new StepOptions(microBatch, accumulate, activationShare, cuts, precision, stateFolder, Optional.of(folder));
+        return new StepOptions(
+                microBatch, accumulate, activationShare, cuts, precision, stateFolder, Optional.of(folder));
     }
 
     /** Without cuts of its own. */
