@@ -3,6 +3,8 @@
 package io.memopt;
 
 import io.memopt.allocator.nd4j.ArenaOptions;
+import io.memopt.guard.GuardOptions;
+import io.memopt.guard.OutOfMemory;
 import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.Reuse;
@@ -38,6 +40,7 @@ import java.util.Optional;
  * @param convolutions how convolutions and batch normalisations are computed; other than {@link Convolutions#BUILT_IN} sums in
  *     another order, so that results differ in their last digits. Of the process: the first handle that asks for cuDNN decides
  * @param step how gradients are computed: in parts, gathered, with fewer activations; of each network
+ * @param guard what is done when memory runs out; the mode is of each network, directory and limit are of the process
  */
 public record MemOptConfig(
         boolean enabled,
@@ -55,7 +58,8 @@ public record MemOptConfig(
         ArenaOptions arenas,
         boolean planPoison,
         Convolutions convolutions,
-        StepOptions step) {
+        StepOptions step,
+        GuardOptions guard) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
@@ -74,6 +78,11 @@ public record MemOptConfig(
         Objects.requireNonNull(convolutions, "convolutions");
         Objects.requireNonNull(arenas, "arenas");
         Objects.requireNonNull(step, "step");
+        Objects.requireNonNull(guard, "guard");
+        if (guard.limitBytes() != GuardOptions.NO_LIMIT && deviceMemory == DeviceMemory.POOL) {
+            throw new IllegalArgumentException("limitBytes=" + guard.limitBytes()
+                    + " but deviceMemory=POOL, expected PLAIN: a pool is limited by deviceLimitBytes");
+        }
         boolean hasArenas = reuse.compareTo(Reuse.SIZED) >= 0;
         if (planProfile.isPresent() && !hasArenas) {
             throw new IllegalArgumentException("planProfile=" + planProfile.get() + " but reuse=" + reuse
@@ -133,6 +142,7 @@ public record MemOptConfig(
         private boolean planPoison;
         private Convolutions convolutions = Convolutions.BUILT_IN;
         private StepOptions step = StepOptions.PLAIN;
+        private GuardOptions guard = GuardOptions.DEFAULTS;
 
         private Builder() {}
 
@@ -251,6 +261,30 @@ public record MemOptConfig(
             return this;
         }
 
+        /** Default {@link OutOfMemory#REPORT}: nothing stands in the training step. */
+        public Builder outOfMemory(OutOfMemory mode) {
+            guard = new GuardOptions(mode, guard.reports(), guard.limitBytes());
+            return this;
+        }
+
+        /** Where post-mortems are written, at most {@value io.memopt.guard.ReportFiles#MOST} of one process; default {@code memopt-oom}. */
+        public Builder postMortems(Path directory) {
+            guard = new GuardOptions(guard.mode(), directory, guard.limitBytes());
+            return this;
+        }
+
+        /**
+         * Most bytes that ND4J may hold where its arrays lie, workspaces, spills and arrays outside of workspaces together; default
+         * no limit. A request beyond fails as if the system refused. Temporaries inside native operations and the Java heap do not
+         * count. Not together with {@link DeviceMemory#POOL}, which has {@link #deviceLimitBytes}.
+         *
+         * @throws IllegalArgumentException if below 1 MiB
+         */
+        public Builder limitBytes(long value) {
+            guard = new GuardOptions(guard.mode(), guard.reports(), value);
+            return this;
+        }
+
         /**
          * Passes in a row that need less than three quarters of their thread's arena before it shrinks; default {@value
          * ArenaOptions#DEFAULT_TRIM_AFTER}, at least 1. With inference every layer is a pass.
@@ -303,7 +337,8 @@ public record MemOptConfig(
                     arenas,
                     planPoison,
                     convolutions,
-                    step);
+                    step,
+                    guard);
         }
     }
 }

@@ -13,6 +13,7 @@ import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What MultiLayerNetwork and ComputationGraph have in common and no interface says. */
 public final class NetworkAccess {
@@ -22,6 +23,8 @@ public final class NetworkAccess {
             return listenersField(type);
         }
     };
+
+    private static final Field GRAPH_LABELS = labelsField();
 
     private NetworkAccess() {}
 
@@ -65,6 +68,15 @@ public final class NetworkAccess {
         return model instanceof MultiLayerNetwork network
                 ? network.getLayers()
                 : ((ComputationGraph) model).getLayers();
+    }
+
+    /** The labels that {@code graph} is about to learn from; null when it has none. */
+    public static INDArray @Nullable [] labels(ComputationGraph graph) {
+        try {
+            return (INDArray[]) GRAPH_LABELS.get(graph);
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(GRAPH_LABELS + " cannot be read", e);
+        }
     }
 
     /** Layers of a MultiLayerNetwork, vertices with their layers of a ComputationGraph. */
@@ -123,6 +135,16 @@ public final class NetworkAccess {
             network.computeGradientAndScore();
         } else {
             ((ComputationGraph) model).computeGradientAndScore();
+        }
+    }
+
+    private static Field labelsField() {
+        try {
+            Field field = ComputationGraph.class.getDeclaredField("labels");
+            field.setAccessible(true);
+            return field;
+        } catch (NoSuchFieldException e) {
+            throw new IllegalStateException("ComputationGraph has no field labels", e);
         }
     }
 

@@ -25,20 +25,51 @@ import org.slf4j.LoggerFactory;
 final class GradientWork {
     private static final Logger log = LoggerFactory.getLogger(GradientWork.class);
 
-    private final StepOptions options;
     private final TrainingTracker tracker;
-    private final @Nullable CheckpointedPass checkpoints;
+    private StepOptions options;
+    private @Nullable CheckpointedPass checkpoints;
     private final GradientSum gradients = new GradientSum();
     private final ScoreSum scores;
     private int minibatches;
+    private int markedMinibatches;
     private boolean toldWhole;
 
     GradientWork(StepOptions options, TrainingTracker tracker, Model model) {
         this.options = options;
         this.tracker = tracker;
-        this.checkpoints =
-                options.checkpoints() ? new CheckpointedPass(model, options.activationShare(), tracker) : null;
+        this.checkpoints = checkpoints(model);
         this.scores = new ScoreSum(model);
+    }
+
+    private @Nullable CheckpointedPass checkpoints(Model model) {
+        return options.checkpoints() ? new CheckpointedPass(model, options.activationShare(), tracker) : null;
+    }
+
+    StepOptions options() {
+        return options;
+    }
+
+    /** Computes by {@code next} from now on; what was gathered stays. */
+    void options(StepOptions next, Model model) {
+        boolean other = next.activationShare() != options.activationShare();
+        options = next;
+        if (other) {
+            checkpoints = checkpoints(model);
+        }
+    }
+
+    /** An iteration begins, which may have to be undone. */
+    void mark() {
+        gradients.mark();
+        scores.mark();
+        markedMinibatches = minibatches;
+    }
+
+    /** Forgets what was summed since {@link #mark}. */
+    void rollBack() {
+        gradients.rollBack();
+        scores.rollBack();
+        minibatches = markedMinibatches;
     }
 
     /** Minibatches gathered that no update has used yet. */

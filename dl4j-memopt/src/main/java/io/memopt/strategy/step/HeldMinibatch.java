@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.step;
 
-import java.lang.reflect.Field;
+import io.memopt.strategy.NetworkAccess;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -125,8 +126,6 @@ abstract class HeldMinibatch {
     }
 
     private static final class OfGraph extends HeldMinibatch {
-        private static final Field LABELS = labelsField();
-
         private final ComputationGraph graph;
         private final INDArray[] inputs;
         private final INDArray[] labels;
@@ -143,21 +142,7 @@ abstract class HeldMinibatch {
         }
 
         private static INDArray[] labelsOf(ComputationGraph graph) {
-            try {
-                return (INDArray[]) LABELS.get(graph);
-            } catch (IllegalAccessException e) {
-                throw new IllegalStateException(LABELS + " cannot be read", e);
-            }
-        }
-
-        private static Field labelsField() {
-            try {
-                Field field = ComputationGraph.class.getDeclaredField("labels");
-                field.setAccessible(true);
-                return field;
-            } catch (NoSuchFieldException e) {
-                throw new IllegalStateException("ComputationGraph has no field labels", e);
-            }
+            return Objects.requireNonNull(NetworkAccess.labels(graph), "labels");
         }
 
         private static @Nullable INDArray @Nullable [] copy(@Nullable INDArray @Nullable [] arrays) {
