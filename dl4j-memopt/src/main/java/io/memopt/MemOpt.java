@@ -7,6 +7,7 @@ import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.nd4j.Settings;
+import io.memopt.allocator.pool.DeviceReconciliation;
 import io.memopt.allocator.pool.PoolStatistics;
 import io.memopt.allocator.recording.TraceOptions;
 import io.memopt.allocator.recording.TraceWriter;
@@ -26,6 +27,8 @@ import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.budget.BudgetReport;
+import io.memopt.strategy.budget.NetworkBudget;
 import io.memopt.strategy.cudnn.ConvolutionReport;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.TrainingSteps;
@@ -112,6 +115,9 @@ public final class MemOpt implements AutoCloseable {
         }
         Settings.check();
         TrainingSteps.check(network, config.step());
+        if (config.budget().isSet()) {
+            NetworkBudget.check(network, config.budget());
+        }
         if (!config.enabled() || !Settings.enabled()) {
             return inactive(network, config);
         }
@@ -142,8 +148,11 @@ public final class MemOpt implements AutoCloseable {
             if (config.guard().limitBytes() != GuardOptions.NO_LIMIT) {
                 session.limit(config.guard().limitBytes());
             }
-            if (!config.step().equals(StepOptions.PLAIN)
-                    || config.guard().mode().guards()) {
+            boolean steps = !config.step().equals(StepOptions.PLAIN)
+                    || config.guard().mode().guards();
+            if (config.budget().isSet()) {
+                session.keepBudget(network, config);
+            } else if (steps) {
                 session.controlStep(network, config.step(), config.guard());
             }
             TraceWriter trace =
@@ -238,10 +247,11 @@ public final class MemOpt implements AutoCloseable {
      * Prepares plans, or sizes, for every batch size from the first three examples of {@code sample}, so that the first
      * minibatch already runs in the arena. Call it on the thread that will train; with sequences of several lengths, give the
      * longest. The network is afterwards what it was, bit for bit. Does nothing unless {@link MemOptConfig#reuse} asked for
-     * {@link Reuse#PLANNED} or {@link Reuse#SIZED}.
+     * {@link Reuse#PLANNED} or {@link Reuse#SIZED}, or there is a budget, which is decided for minibatches of the size of this one.
      *
      * @param sample a minibatch of at least three examples, as training will have it
      * @throws IllegalArgumentException if there are fewer, or the network is trained by truncated backpropagation through time
+     * @throws io.memopt.strategy.budget.BudgetException if no way to train fits the budget
      */
     public void rehearse(MultiDataSet sample) {
         Model network = model.get();
@@ -267,6 +277,15 @@ public final class MemOpt implements AutoCloseable {
         }
     }
 
+    /**
+     * What was decided for the budget, what else there was, and what came of it; empty without a budget, and until {@link #rehearse} or
+     * the first minibatch has decided.
+     */
+    public Optional<BudgetReport> budget() {
+        Model network = model.get();
+        return session == null || network == null ? Optional.empty() : session.budget(network);
+    }
+
     /** Plans of passes so far, on all threads; empty unless {@link MemOptConfig#reuse} asked for them. */
     public List<PlanRow> plans() {
         return session == null ? List.of() : session.plans();
@@ -286,6 +305,14 @@ public final class MemOpt implements AutoCloseable {
     /** Figures of the device memory pools of the process; zeros unless {@link MemOptConfig#deviceMemory} asked for them. */
     public PoolStatistics devicePool() {
         return session == null ? PoolStatistics.NONE : session.pool();
+    }
+
+    /**
+     * The driver's figure of device memory, taken apart: arrays, pools, the context, libraries, other processes and what is left.
+     * Only zeros without CUDA.
+     */
+    public DeviceReconciliation deviceMemory() {
+        return session == null ? DeviceReconciliation.NONE : session.deviceMemory();
     }
 
     /** How cuDNN computes the network's convolutions; empty unless {@link MemOptConfig#convolutions} asked for it and it is there. */

@@ -3,11 +3,15 @@
 package io.memopt;
 
 import io.memopt.allocator.nd4j.ArenaOptions;
+import io.memopt.allocator.recording.ByteSize;
+import io.memopt.analysis.Exactness;
 import io.memopt.guard.GuardOptions;
 import io.memopt.guard.OutOfMemory;
 import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.budget.BudgetOptions;
+import io.memopt.strategy.budget.BudgetReport;
 import io.memopt.strategy.cudnn.Convolutions;
 import io.memopt.strategy.step.StepOptions;
 import java.nio.file.Path;
@@ -41,6 +45,7 @@ import java.util.Optional;
  *     another order, so that results differ in their last digits. Of the process: the first handle that asks for cuDNN decides
  * @param step how gradients are computed: in parts, gathered, with fewer activations; of each network
  * @param guard what is done when memory runs out; the mode is of each network, directory and limit are of the process
+ * @param budget bytes that training may take at most; decides about {@code reuse} and {@code step} itself
  */
 public record MemOptConfig(
         boolean enabled,
@@ -59,7 +64,8 @@ public record MemOptConfig(
         boolean planPoison,
         Convolutions convolutions,
         StepOptions step,
-        GuardOptions guard) {
+        GuardOptions guard,
+        BudgetOptions budget) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
 
@@ -83,7 +89,24 @@ public record MemOptConfig(
             throw new IllegalArgumentException("limitBytes=" + guard.limitBytes()
                     + " but deviceMemory=POOL, expected PLAIN: a pool is limited by deviceLimitBytes");
         }
-        boolean hasArenas = reuse.compareTo(Reuse.SIZED) >= 0;
+        if (budget.isSet() && guard.mode().guards()) {
+            throw new IllegalArgumentException("budget=" + budget + " and outOfMemory=" + guard.mode()
+                    + ", expected one of them: both decide how an iteration is computed");
+        }
+        Objects.requireNonNull(budget, "budget");
+        boolean hasArenas = budget.isSet() || reuse.compareTo(Reuse.SIZED) >= 0;
+        if (budget.isSet() && reuse != Reuse.OFF) {
+            throw new IllegalArgumentException("budget=" + budget + " and reuse=" + reuse
+                    + ", expected one of them: the budget chooses what is reused");
+        }
+        if (budget.isSet() && !step.equals(new StepOptions(StepOptions.WHOLE, step.accumulate(), 1))) {
+            throw new IllegalArgumentException("budget=" + budget + " and " + step
+                    + ", expected no microBatch and no activationShare: the budget chooses them");
+        }
+        if (!budget.isSet() && !budget.equals(BudgetOptions.NONE)) {
+            throw new IllegalArgumentException("exactness=" + budget.exactness() + " and budgetProfile="
+                    + budget.profile() + " but no budget: there is nothing to choose");
+        }
         if (planProfile.isPresent() && !hasArenas) {
             throw new IllegalArgumentException("planProfile=" + planProfile.get() + " but reuse=" + reuse
                     + ", expected SIZED or PLANNED: without arenas there is nothing to keep");
@@ -93,7 +116,7 @@ public record MemOptConfig(
                     + arenas.idleAfter() + " but reuse=" + reuse
                     + ", expected SIZED or PLANNED: without arenas there is nothing to give back");
         }
-        if (planPoison && reuse != Reuse.PLANNED) {
+        if (planPoison && reuse != Reuse.PLANNED && !budget.isSet()) {
             throw new IllegalArgumentException("planPoison=true but reuse=" + reuse
                     + ", expected PLANNED: without plans no array has a planned end");
         }
@@ -143,6 +166,7 @@ public record MemOptConfig(
         private Convolutions convolutions = Convolutions.BUILT_IN;
         private StepOptions step = StepOptions.PLAIN;
         private GuardOptions guard = GuardOptions.DEFAULTS;
+        private BudgetOptions budget = BudgetOptions.NONE;
 
         private Builder() {}
 
@@ -286,6 +310,42 @@ public record MemOptConfig(
         }
 
         /**
+         * Most bytes that training may take, e.g. {@code "6 GiB"}; see {@link BudgetReport} for what counts. How workspaces are reused,
+         * how activations are kept and whether minibatches are computed in parts is chosen for the least time; default none.
+         *
+         * @throws IllegalArgumentException if it is no size, or 0
+         */
+        public Builder budget(String size) {
+            budget = budget.withBytes(ByteSize.parse(size));
+            return this;
+        }
+
+        /**
+         * As {@link #budget(String)}: a share of what is free when it is decided, what the network holds already included.
+         *
+         * @throws IllegalArgumentException if not above 0 and at most 1
+         */
+        public Builder budget(double shareOfFree) {
+            budget = budget.withShare(shareOfFree);
+            return this;
+        }
+
+        /**
+         * Loosest class of exactness of what the budget may choose; default {@link Exactness#BITWISE}. With {@link
+         * Exactness#REORDERED} minibatches may be computed in parts.
+         */
+        public Builder exactness(Exactness loosest) {
+            budget = budget.withExactness(loosest);
+            return this;
+        }
+
+        /** Keeps what was chosen for the budget in {@code file}, so that later runs choose the same at once; default none. */
+        public Builder budgetProfile(Path file) {
+            budget = budget.withProfile(file);
+            return this;
+        }
+
+        /**
          * Passes in a row that need less than three quarters of their thread's arena before it shrinks; default {@value
          * ArenaOptions#DEFAULT_TRIM_AFTER}, at least 1. With inference every layer is a pass.
          */
@@ -338,7 +398,8 @@ public record MemOptConfig(
                     planPoison,
                     convolutions,
                     step,
-                    guard);
+                    guard,
+                    budget);
         }
     }
 }

@@ -7,6 +7,7 @@ import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.OwnerUsage;
 import io.memopt.report.RunFigures;
+import io.memopt.strategy.budget.BudgetReport;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -30,6 +31,7 @@ final class RunTimes implements TrainingObserver, RunFigures {
     private final List<OwnerUsage> usageBefore;
     private final long eventsBefore;
     private List<String> notes = List.of();
+    private List<BudgetReport> budgets = List.of();
     private long iterations;
     private long timed;
 
@@ -75,6 +77,15 @@ final class RunTimes implements TrainingObserver, RunFigures {
     @Override
     public synchronized List<String> notes() {
         return notes;
+    }
+
+    synchronized void budgets(List<BudgetReport> reports) {
+        budgets = List.copyOf(reports);
+    }
+
+    @Override
+    public synchronized List<BudgetReport> budgets() {
+        return budgets;
     }
 
     @Override

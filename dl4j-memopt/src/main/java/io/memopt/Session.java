@@ -15,6 +15,7 @@ import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.NativeTemporaries;
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.pool.DeviceReconciliation;
 import io.memopt.allocator.pool.PoolStatistics;
 import io.memopt.allocator.recording.EventRing;
 import io.memopt.allocator.recording.GarbageCollectionWatch;
@@ -47,6 +48,7 @@ import io.memopt.oom.PostMortem;
 import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
+import io.memopt.strategy.DeviceAccounts;
 import io.memopt.strategy.GarbageRelease;
 import io.memopt.strategy.MemoryService;
 import io.memopt.strategy.ModeAdvice;
@@ -54,23 +56,29 @@ import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.PlannedReuse;
 import io.memopt.strategy.SizedReuse;
+import io.memopt.strategy.budget.BudgetReport;
+import io.memopt.strategy.budget.NetworkBudget;
 import io.memopt.strategy.cudnn.ConvolutionReport;
 import io.memopt.strategy.cudnn.Convolutions;
 import io.memopt.strategy.cudnn.CudnnLayers;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.TrainingSteps;
+import io.memopt.verify.Hardware;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.IntConsumer;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -105,6 +113,7 @@ final class Session {
     private final Optional<EventSink> profilerRanges;
     private final CopyOnWriteArrayList<TraceWriter> traces = new CopyOnWriteArrayList<>();
     private volatile String deviceProblem = "";
+    private volatile @Nullable DeviceAccounts accounts;
     private volatile @Nullable ScopeCheck scopeCheck;
     private @Nullable ProcessWatch processWatch;
     private volatile @Nullable PlannedReuse reuse;
@@ -116,6 +125,7 @@ final class Session {
     private final HeadroomWatch headroom;
     private final List<MemoryGuard> guards = new CopyOnWriteArrayList<>();
     private volatile @Nullable AllocationLimit limit;
+    private final CopyOnWriteArrayList<NetworkBudget> budgets = new CopyOnWriteArrayList<>();
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours =
@@ -225,6 +235,10 @@ final class Session {
         if (serving != null) {
             notes.addAll(serving.notes());
         }
+        DeviceAccounts device = accounts;
+        if (device != null) {
+            notes.add(device.note(pool()));
+        }
         PrefetchStatistics prefetched = PrefetchTotals.now();
         if (prefetched.batches() > 0) {
             notes.add(prefetched.toString());
@@ -235,6 +249,10 @@ final class Session {
         }
         guards.stream().map(MemoryGuard::note).filter(note -> !note.isEmpty()).forEach(notes::add);
         times.notes(notes);
+        times.budgets(budgets.stream()
+                .map(NetworkBudget::report)
+                .flatMap(Optional::stream)
+                .toList());
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
 
@@ -283,6 +301,11 @@ final class Session {
     }
 
     void rehearse(Model model, MultiDataSet sample) {
+        Optional<NetworkBudget> kept = budgetOf(model);
+        if (kept.isPresent()) {
+            kept.get().decide(model, sample);
+            return;
+        }
         PlannedReuse planned = reuse;
         if (planned != null) {
             planned.rehearse(model, sample);
@@ -311,6 +334,11 @@ final class Session {
         }
     }
 
+    DeviceReconciliation deviceMemory() {
+        DeviceAccounts device = accounts;
+        return device == null ? DeviceReconciliation.NONE : device.now(pool());
+    }
+
     PoolStatistics pool() {
         MemoryService serving = service;
         return serving == null ? PoolStatistics.NONE : serving.pool();
@@ -328,8 +356,10 @@ final class Session {
         try {
             CudnnLayers layers = cudnn;
             if (layers == null) {
-                layers =
-                        CudnnLayers.begin(settings, address -> ledger.reclassify(address, "", Category.HELPER_SCRATCH));
+                layers = firstUse(
+                        "cudnn",
+                        () -> CudnnLayers.begin(
+                                settings, address -> ledger.reclassify(address, "", Category.HELPER_SCRATCH)));
                 cudnn = layers;
             } else if (!layers.settings().equals(settings)) {
                 log.warn(
@@ -414,6 +444,51 @@ final class Session {
         return bytes;
     }
 
+    /** Keeps the training of {@code model} within a budget until its last handle is closed. */
+    void keepBudget(Model model, MemOptConfig config) {
+        if (budgetOf(model).isEmpty()) {
+            budgets.add(NetworkBudget.begin(
+                    model,
+                    tracker,
+                    new SessionLevers(this, config),
+                    config.budget(),
+                    config.step().accumulate()));
+        }
+    }
+
+    Optional<BudgetReport> budget(Model model) {
+        return budgetOf(model).flatMap(NetworkBudget::report);
+    }
+
+    private Optional<NetworkBudget> budgetOf(Model model) {
+        return budgets.stream().filter(budget -> budget.isOf(model)).findFirst();
+    }
+
+    /** As {@link #controlStep}, whatever was set before. */
+    synchronized void replaceStep(Model model, StepOptions options) {
+        TrainingSteps its = steps;
+        if (its != null) {
+            its.detach(model);
+        }
+        if (!options.equals(StepOptions.PLAIN)) {
+            controlStep(model, options, GuardOptions.DEFAULTS);
+        }
+    }
+
+    /** Has reuse learn from the minibatch that {@code model} holds; false when a plan was refused. */
+    boolean rehearseHeld(Model model, IntConsumer give) {
+        PlannedReuse planned = reuse;
+        SizedReuse sized = sizing;
+        if (planned != null) {
+            planned.rehearseHeld(model, give);
+            return planned.serves(model);
+        }
+        if (sized != null) {
+            sized.rehearseHeld(model, give);
+        }
+        return true;
+    }
+
     void applyGathered(Model model) {
         TrainingSteps its = steps;
         if (its != null) {
@@ -485,14 +560,20 @@ final class Session {
         MemoryLimits.current().warnings(offHeap).forEach(log::warn);
     }
 
-    /** On CPU there is nothing to doubt. */
+    /** On CPU there is nothing to doubt. The check multiplies matrices, which is the first use of cuBLAS if nothing was. */
     private void checkDevice() {
         if (Nd4jFacts.isCuda()) {
-            DeviceCheck.problem().ifPresent(problem -> {
+            accounts = DeviceAccounts.begin(ledger).orElse(null);
+            firstUse("cublas", DeviceCheck::problem).ifPresent(problem -> {
                 log.error(problem);
                 deviceProblem = problem;
             });
         }
+    }
+
+    private <T> T firstUse(String library, Supplier<T> first) {
+        DeviceAccounts device = accounts;
+        return device == null ? first.get() : device.firstUse(library, first);
     }
 
     private void add(Model model) {
@@ -527,6 +608,10 @@ final class Session {
         if (layers != null) {
             layers.detach(model);
         }
+        budgetOf(model).ifPresent(budget -> {
+            budget.close();
+            budgets.remove(budget);
+        });
         TrainingSteps its = steps;
         if (its != null) {
             its.detach(model);
@@ -560,6 +645,7 @@ final class Session {
         tracker.removeObserver(times);
         tracker.removeModelObserver(workers);
         tracker.removeModelObserver(headroom);
+        budgets.forEach(NetworkBudget::close);
         PlannedReuse planned = reuse;
         if (planned != null) {
             planned.close();
@@ -688,6 +774,11 @@ final class Session {
             @Override
             public long poolDriverCalls() {
                 return pool().calls().total();
+            }
+
+            @Override
+            public Map<String, Long> deviceMemory() {
+                return accounts == null ? Map.of() : Session.this.deviceMemory().parts();
             }
 
             @Override

@@ -34,6 +34,7 @@ class ArchitectureTest {
     private static final String CLI = "io.memopt.cli..";
     private static final String DL4J = "org.deeplearning4j..";
     private static final String ND4J_LIBRARY = "org.nd4j..";
+    private static final String JAVACPP = "org.bytedeco.javacpp..";
     private static final String GSON = "com.google.gson..";
     private static final String PICOCLI = "picocli..";
     private static final String MICROMETER = "io.micrometer..";
@@ -53,7 +54,8 @@ class ArchitectureTest {
     static final ArchRule analysis = onlyImports(ANALYSIS, EVENT, RECORDING, PLAN, REUSE);
 
     @ArchTest
-    static final ArchRule strategy = onlyImports(STRATEGY, ANALYSIS, ALLOCATOR, LISTENERS, DL4J, ND4J_LIBRARY, GSON);
+    static final ArchRule strategy =
+            onlyImports(STRATEGY, ANALYSIS, FIT, ALLOCATOR, LISTENERS, DL4J, ND4J_LIBRARY, GSON, JAVACPP);
 
     @ArchTest
     static final ArchRule fit = onlyImports(FIT, ALLOCATOR, LISTENERS, DL4J, ND4J_LIBRARY);

@@ -9,7 +9,6 @@ import io.memopt.ReuseStep.Variant;
 import io.memopt.analysis.ReferenceNetworks;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import org.junit.jupiter.api.Tag;
@@ -19,33 +18,30 @@ import org.junit.jupiter.api.Test;
  * What planned workspaces save and what a step takes with them, as two tables:
  * {@code mvn -Pbench -pl dl4j-memopt -am test -Dtest=PlannedReuseBench -Dsurefire.failIfNoSpecifiedTests=false}. Memory is that
  * of a JVM of its own for each way to train; steps are paired, {@code bench.seconds} (default 100) for each network and at most
- * {@code bench.rounds} (default 11) rounds. {@code bench.networks} (default all) names some, with commas. No assertion on time.
+ * {@code bench.rounds} (default 11) rounds. {@code bench.networks} and {@code bench.variants} (default all) name some, with
+ * commas; {@code bench.memory=false} leaves out the first table. No assertion on time.
  */
 @Tag("bench")
 class PlannedReuseBench {
     private static final int ROUNDS = Integer.getInteger("bench.rounds", 11);
     private static final Duration TIME = Duration.ofSeconds(Integer.getInteger("bench.seconds", 100));
-    private static final List<ReferenceNetworks> NETWORKS = networks(System.getProperty("bench.networks", ""));
+    private static final List<ReferenceNetworks> NETWORKS = BenchChoice.of(ReferenceNetworks.class, "bench.networks");
+    private static final List<Variant> VARIANTS = BenchChoice.of(Variant.class, "bench.variants");
+    private static final boolean MEMORY = Boolean.parseBoolean(System.getProperty("bench.memory", "true"));
     private static final double MB = 1e6;
 
     @Test
     void tables() throws IOException, InterruptedException {
-        System.out.print(memoryHead());
-        for (ReferenceNetworks network : NETWORKS) {
-            System.out.print(memoryOf(network));
+        if (MEMORY) {
+            System.out.print(memoryHead());
+            for (ReferenceNetworks network : NETWORKS) {
+                System.out.print(memoryOf(network));
+            }
         }
         System.out.print(stepHead());
         for (ReferenceNetworks network : NETWORKS) {
             System.out.print(stepOf(network));
         }
-    }
-
-    private static List<ReferenceNetworks> networks(String names) {
-        return names.isEmpty()
-                ? List.of(ReferenceNetworks.values())
-                : Arrays.stream(names.split(",", -1))
-                        .map(ReferenceNetworks::valueOf)
-                        .toList();
     }
 
     // ---- memory
@@ -114,10 +110,10 @@ class PlannedReuseBench {
     }
 
     private static String stepOf(ReferenceNetworks network) {
-        ReuseStep steps = ReuseStep.measure(network, TIME, ROUNDS);
+        ReuseStep steps = ReuseStep.measure(network, VARIANTS, TIME, ROUNDS);
         StringBuilder row = new StringBuilder(String.format(
                 Locale.ROOT, "%-15s %7d %6d %9.2f", network, steps.arrays(), steps.rounds(), steps.plainMillis()));
-        for (Variant variant : Variant.values()) {
+        for (Variant variant : VARIANTS) {
             if (variant != Variant.PLAIN) {
                 row.append(String.format(
                         Locale.ROOT,

@@ -39,16 +39,19 @@ final class ReuseStep {
 
     private final Model model;
     private final DataSet data;
+    private final List<Variant> variants;
     private final List<double[]> rounds = new ArrayList<>();
     private int arrays;
 
-    private ReuseStep(ReferenceNetworks network) {
+    private ReuseStep(ReferenceNetworks network, List<Variant> variants) {
+        this.variants = variants;
         this.model = network.create();
         this.data = network.data(1);
     }
 
-    static ReuseStep measure(ReferenceNetworks network, Duration time, int mostRounds) {
-        ReuseStep steps = new ReuseStep(network);
+    /** Measures {@code variants}, of which {@link Variant#PLAIN} is one. */
+    static ReuseStep measure(ReferenceNetworks network, List<Variant> variants, Duration time, int mostRounds) {
+        ReuseStep steps = new ReuseStep(network, variants);
         long end = System.nanoTime() + time.toNanos();
         steps.block(Variant.PLAIN);
         while (steps.rounds() < mostRounds && (steps.rounds() < LEAST_ROUNDS || System.nanoTime() < end)) {
@@ -58,11 +61,10 @@ final class ReuseStep {
     }
 
     private void round() {
-        Variant[] variants = Variant.values();
-        double[] millis = new double[variants.length];
-        for (int i = 0; i < variants.length; i++) {
-            int variant = (rounds.size() + i) % variants.length;
-            millis[variant] = block(variants[variant]);
+        double[] millis = new double[Variant.values().length];
+        for (int i = 0; i < variants.size(); i++) {
+            Variant variant = variants.get((rounds.size() + i) % variants.size());
+            millis[variant.ordinal()] = block(variant);
         }
         rounds.add(millis);
     }

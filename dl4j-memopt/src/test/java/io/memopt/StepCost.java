@@ -11,6 +11,7 @@ import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
@@ -34,7 +35,7 @@ public final class StepCost {
     /** Steps sampled for each round. */
     private static final int SAMPLED = 60;
 
-    private enum Variant {
+    enum Variant {
         PLAIN,
         PLAIN_AGAIN,
         HOOKS,
@@ -50,9 +51,16 @@ public final class StepCost {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
     private final int rounds;
+    private final Variant[] variants;
 
     StepCost(int rounds) {
+        this(rounds, List.of(Variant.values()));
+    }
+
+    /** Measures {@code variants}, of which {@link Variant#PLAIN} is the first. */
+    StepCost(int rounds, List<Variant> variants) {
         this.rounds = rounds;
+        this.variants = variants.toArray(new Variant[0]);
     }
 
     public static void main(String[] arguments) {
@@ -85,11 +93,13 @@ public final class StepCost {
                 family, batch, variant, median(wall(steps)), median(cpu(steps)));
     }
 
-    /** Prints the table of one network; returns the plain step's time on the clock, in ms. */
+    /** As {@link #measure(String, Model, DataSet)} with a network of {@code family}. */
     public double measure(Networks family, int batch) {
-        Model model = family.create(WorkspaceMode.ENABLED);
-        DataSet data = family.data(batch, 1);
-        Variant[] variants = Variant.values();
+        return measure(family + " batch " + batch, family.create(WorkspaceMode.ENABLED), family.data(batch, 1));
+    }
+
+    /** Prints the table of one network; returns the plain step's time on the clock, in ms. */
+    double measure(String name, Model model, DataSet data) {
         Step[][] steps = new Step[variants.length][rounds];
         for (Variant variant : variants) {
             block(model, data, variant);
@@ -102,7 +112,7 @@ public final class StepCost {
         }
         double wall = median(wall(steps[0]));
         double cpu = median(cpu(steps[0]));
-        print("%s batch %d: plain %.3f ms a step, %.3f ms CPU (%d rounds)", family, batch, wall, cpu, rounds);
+        print("%s: plain %.3f ms a step, %.3f ms CPU (%d rounds)", name, wall, cpu, rounds);
         for (int variant = 1; variant < variants.length; variant++) {
             print(
                     "  %-15s clock %s   CPU %s",

@@ -117,7 +117,8 @@ final class Trial {
         }
     }
 
-    private static Map<String, WorkspaceRules> rules() {
+    /** Rules of the calling thread's workspaces. */
+    static Map<String, WorkspaceRules> rules() {
         Map<String, WorkspaceRules> rules = new HashMap<>();
         for (MemoryWorkspace workspace : Nd4j.getWorkspaceManager().getAllWorkspacesForCurrentThread()) {
             rules.put(workspace.getId(), WorkspaceRules.of(workspace.getWorkspaceConfiguration()));

@@ -4,6 +4,7 @@ package io.memopt.report;
 
 import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.Phase;
+import io.memopt.strategy.budget.BudgetReport;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -36,6 +37,7 @@ import java.util.TreeMap;
  * @param overheadShare estimated share of wall time spent recording
  * @param events events recorded
  * @param notes what stands out, and what to do about it
+ * @param budgets what was decided for budgets, and what came of it
  */
 public record MemorySummary(
         Map<String, String> environment,
@@ -59,7 +61,8 @@ public record MemorySummary(
         OptionalLong unattributedBytes,
         double overheadShare,
         long events,
-        List<String> notes) {
+        List<String> notes,
+        List<BudgetReport> budgets) {
 
     public MemorySummary {
         environment = Map.copyOf(new TreeMap<>(environment));
@@ -72,6 +75,7 @@ public record MemorySummary(
         garbage = List.copyOf(garbage);
         operations = List.copyOf(operations);
         notes = List.copyOf(notes);
+        budgets = List.copyOf(budgets);
     }
 
     /** The largest total, when it was, and what was in use then. */
@@ -152,7 +156,8 @@ public record MemorySummary(
                 0,
                 0,
                 List.of("Nothing was observed: see the warning that was logged at attach,"
-                        + " MemOptConfig.enabled, or the system property memopt.enabled."));
+                        + " MemOptConfig.enabled, or the system property memopt.enabled."),
+                List.of());
     }
 
     /**

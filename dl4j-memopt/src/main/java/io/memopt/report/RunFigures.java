@@ -4,6 +4,7 @@ package io.memopt.report;
 
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.recording.OwnerUsage;
+import io.memopt.strategy.budget.BudgetReport;
 import java.util.List;
 import java.util.Map;
 
@@ -21,6 +22,11 @@ public interface RunFigures {
 
     /** What the run itself has to tell beyond the figures, as sentences. */
     List<String> notes();
+
+    /** Budgets of networks that have been decided. */
+    default List<BudgetReport> budgets() {
+        return List.of();
+    }
 
     /** Training iterations seen. */
     long iterations();

@@ -84,7 +84,8 @@ public final class SummaryBuilder {
                 process.unattributedBytes(offHeap),
                 run.overheadShare(ledger.events()),
                 ledger.events(),
-                notes);
+                notes,
+                run.budgets());
     }
 
     private static MemorySummary.Peak peak(PeakMoment moment) {

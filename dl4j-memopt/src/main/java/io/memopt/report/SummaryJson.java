@@ -11,6 +11,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonPrimitive;
 import com.google.gson.JsonSerializer;
 import io.memopt.allocator.event.Category;
+import io.memopt.strategy.budget.BudgetReport;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -56,7 +57,26 @@ final class SummaryJson {
         json.addProperty("releasedBytes", summary.releasedBytes());
         json.add("operations", array(summary.operations()));
         json.add("notes", array(summary.notes()));
+        JsonArray budgets = new JsonArray();
+        summary.budgets().forEach(budget -> budgets.add(budget(budget)));
+        json.add("budgets", budgets);
         return GSON.toJson(json);
+    }
+
+    private static JsonObject budget(BudgetReport budget) {
+        JsonObject json = new JsonObject();
+        json.addProperty("asked", budget.asked());
+        json.addProperty("limitBytes", budget.limitBytes());
+        json.addProperty("batch", budget.batch());
+        json.add("plain", GSON.toJsonTree(budget.plain()));
+        json.add("chosen", GSON.toJsonTree(budget.chosen()));
+        json.add("front", array(budget.front()));
+        json.add("actualPeakBytes", number(budget.actualPeakBytes()));
+        json.add("actualStepMillis", number(budget.actualStepMillis().orElse(Double.NaN)));
+        json.addProperty("decidingBytes", budget.decidingBytes());
+        json.add("decidingMillis", number(budget.decidingMillis()));
+        json.addProperty("remembered", budget.remembered());
+        return json;
     }
 
     private static JsonObject peak(MemorySummary.Peak peak) {

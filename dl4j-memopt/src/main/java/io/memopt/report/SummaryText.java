@@ -53,6 +53,7 @@ final class SummaryText {
         prefetchers();
         garbage();
         operations();
+        summary.budgets().forEach(budget -> line("%s", budget));
         notes();
         return out.toString();
     }

@@ -10,4 +10,10 @@ public interface GradientPass {
      * at that time. Parameters and updater state stay as they are.
      */
     void computeGradients();
+
+    /**
+     * How passes are computed at present, a short text: passes computed in another way ask for other arrays. Empty for
+     * Deeplearning4j's own way.
+     */
+    String way();
 }

@@ -38,6 +38,12 @@ final class Minibatch {
                 data.getLabelsMaskArrays() == null ? null : first(data.getLabelsMaskArrays(), examples));
     }
 
+    /** The arrays of {@code data} themselves. */
+    static Minibatch whole(MultiDataSet data) {
+        return new Minibatch(
+                data.getFeatures(), data.getLabels(), data.getFeaturesMaskArrays(), data.getLabelsMaskArrays());
+    }
+
     /** Hands everything to {@code model}, as its fit method does. */
     void give(Model model) {
         if (model instanceof MultiLayerNetwork network) {
@@ -54,6 +60,15 @@ final class Minibatch {
 
     /** Takes everything back, as its fit method does afterwards; the arrays are closed. */
     void takeFrom(Model model) {
+        clear(model);
+        close(features);
+        close(labels);
+        close(featureMasks);
+        close(labelMasks);
+    }
+
+    /** Has {@code model} hold nothing. */
+    static void clear(Model model) {
         if (model instanceof MultiLayerNetwork network) {
             network.clearLayerMaskArrays();
             network.clearLayersStates();
@@ -66,10 +81,6 @@ final class Minibatch {
             graph.setInputs((INDArray[]) null);
             graph.setLabels((INDArray[]) null);
         }
-        close(features);
-        close(labels);
-        close(featureMasks);
-        close(labelMasks);
     }
 
     private static @Nullable INDArray[] first(@Nullable INDArray[] arrays, int examples) {

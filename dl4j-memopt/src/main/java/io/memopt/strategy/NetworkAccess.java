@@ -107,12 +107,21 @@ public final class NetworkAccess {
      * @throws IllegalStateException if the listeners cannot be set aside; nothing was computed then
      */
     public static void computeSilently(Model model) {
+        silently(model, () -> compute(model));
+    }
+
+    /**
+     * Runs {@code work} while {@code model} has no listeners.
+     *
+     * @throws IllegalStateException if the listeners cannot be set aside; nothing was done then
+     */
+    public static void silently(Model model, Runnable work) {
         Field field = LISTENERS.get(model.getClass());
         try {
             Object listeners = field.get(model);
             field.set(model, new ArrayList<TrainingListener>());
             try {
-                compute(model);
+                work.run();
             } finally {
                 field.set(model, listeners);
             }

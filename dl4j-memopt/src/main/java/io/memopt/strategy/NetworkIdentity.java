@@ -12,14 +12,14 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
 /** What decides how a network computes, shapes apart: its configuration, ND4J's version and backend. */
-final class NetworkIdentity {
+public final class NetworkIdentity {
     /** Progress of training, which a configuration carries along. */
     private static final String PROGRESS = "\"(iterationCount|epochCount)\"\\s*:\\s*\\d+";
 
     private NetworkIdentity() {}
 
     /** The same text for the same network in another run: 64 hexadecimal digits. */
-    static String of(Model model) {
+    public static String of(Model model) {
         String configuration = model instanceof MultiLayerNetwork network
                 ? network.getLayerWiseConfigurations().toJson()
                 : ((ComputationGraph) model).getConfiguration().toJson();

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
@@ -113,6 +114,16 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
      */
     public OptionalLong arenaBytes(Model model, int examples) {
         return threads.get().networks().of(model).arenaBytes(examples, PlanOptions.within(ThreadPlans.PLANNING));
+    }
+
+    /** As {@link #rehearse} with the minibatch that {@code model} holds; {@code give} hands so many of its examples to it. */
+    public void rehearseHeld(Model model, IntConsumer give) {
+        Rehearsal.held(model, give, this::gradientsComputed);
+    }
+
+    /** Whether the passes that training asks for lately are served from plans on the calling thread. */
+    public boolean serves(Model model) {
+        return threads.get().serves(model);
     }
 
     /** What has been planned so far, on all threads. */

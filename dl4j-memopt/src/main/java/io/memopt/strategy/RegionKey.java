@@ -75,6 +75,9 @@ record RegionKey(String pass, int batch, String shapes, String workspace, long b
             shapes.add(graph.getInputMaskArrays());
             shapes.add(graph.getLabelMaskArrays());
         }
+        if (SolverAccess.current(model) instanceof GradientPass own) {
+            shapes.text.append(own.way());
+        }
         return of(model, pass, workspace, bytes, shapes);
     }
 

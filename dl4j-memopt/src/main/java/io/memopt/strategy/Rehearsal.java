@@ -5,6 +5,7 @@ package io.memopt.strategy;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.WorkspaceReuse;
 import java.util.function.Consumer;
+import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -50,6 +51,28 @@ final class Rehearsal {
                 told.accept(model);
             } finally {
                 minibatch.takeFrom(model);
+                releaseArena();
+            }
+        }
+    }
+
+    /**
+     * Rehearses with the first examples of the minibatch that {@code model} holds. Unlike {@link #of} it leaves gradients to the next
+     * pass, and saves a copy of them.
+     *
+     * @param give hands so many of them to the network
+     * @param told hears of each computation
+     */
+    static void held(Model model, IntConsumer give, Consumer<Model> told) {
+        initGradients(model);
+        for (int batch : BATCHES) {
+            try {
+                Untouched.by(model, () -> {
+                    give.accept(batch);
+                    NetworkAccess.computeSilently(model);
+                    told.accept(model);
+                });
+            } finally {
                 releaseArena();
             }
         }

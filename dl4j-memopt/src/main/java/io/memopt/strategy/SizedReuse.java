@@ -14,6 +14,7 @@ import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.PlanCursor;
 import io.memopt.listeners.training.TrainingTracker;
 import java.nio.file.Path;
+import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
@@ -66,6 +67,11 @@ public final class SizedReuse implements RegionPolicy, AutoCloseable {
      */
     public void rehearse(Model model, MultiDataSet sample) {
         Rehearsal.of(model, sample, computed -> {});
+    }
+
+    /** As {@link #rehearse} with the minibatch that {@code model} holds; {@code give} hands so many of its examples to it. */
+    public void rehearseHeld(Model model, IntConsumer give) {
+        Rehearsal.held(model, give, computed -> {});
     }
 
     /** What arenas did so far. */

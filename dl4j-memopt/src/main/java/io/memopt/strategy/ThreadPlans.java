@@ -135,6 +135,14 @@ final class ThreadPlans {
         }
     }
 
+    /** Whether the latest pass of {@code model} that was asked for has a plan that serves. */
+    boolean serves(Model model) {
+        PlannedRegion region = current;
+        return region != null
+                && region.stage() == PlannedRegion.Stage.TRUSTED
+                && networks.of(model).regions().contains(region);
+    }
+
     /** Whether a plan is being proved; then nothing is learnt of what passes need. */
     boolean isProving() {
         return trial != null;

@@ -2,61 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.verify;
 
-import java.math.BigDecimal;
-import java.math.RoundingMode;
-import java.util.Locale;
-import java.util.Map;
+import io.memopt.allocator.recording.ByteSize;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Reads sizes and shares as people write them. */
 final class Amounts {
-    private static final Pattern SIZE = Pattern.compile("(\\d+(?:\\.\\d+)?)\\s*([A-Za-z]*)");
     private static final Pattern PERCENT = Pattern.compile("(\\d+(?:\\.\\d+)?)\\s*%");
-    private static final Map<String, Long> UNITS = Map.of(
-            "",
-            1L,
-            "b",
-            1L,
-            "kib",
-            1L << 10,
-            "mib",
-            1L << 20,
-            "gib",
-            1L << 30,
-            "tib",
-            1L << 40,
-            "kb",
-            1000L,
-            "mb",
-            1_000_000L,
-            "gb",
-            1_000_000_000L,
-            "tb",
-            1_000_000_000_000L);
 
     private Amounts() {}
 
     /**
-     * Bytes of e.g. {@code "200 MiB"}, {@code "1.5 GB"}, {@code "4096"}; fractions of a byte are cut off.
+     * As {@link ByteSize#parse}.
      *
      * @throws IllegalArgumentException if it reads otherwise, or exceeds 2^63 - 1
      */
     static long bytes(String text) {
-        Matcher matcher = SIZE.matcher(text.strip());
-        Long unit = matcher.matches() ? UNITS.get(matcher.group(2).toLowerCase(Locale.ROOT)) : null;
-        if (unit == null) {
-            throw new IllegalArgumentException("size='" + text
-                    + "', expected a number and B, KiB, MiB, GiB, TiB, KB, MB, GB or TB, e.g. '200 MiB'");
-        }
-        try {
-            return new BigDecimal(matcher.group(1))
-                    .multiply(BigDecimal.valueOf(unit))
-                    .setScale(0, RoundingMode.DOWN)
-                    .longValueExact();
-        } catch (ArithmeticException e) {
-            throw new IllegalArgumentException("size='" + text + "', expected at most 2^63 - 1 bytes", e);
-        }
+        return ByteSize.parse(text);
     }
 
     /**

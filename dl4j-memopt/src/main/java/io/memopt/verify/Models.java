@@ -44,6 +44,17 @@ final class Models {
         }
     }
 
+    /** A network of the same configuration, parameters and updater state, without listeners. */
+    static Model copy(Model model) {
+        Model copy = model instanceof MultiLayerNetwork network ? network.clone() : ((ComputationGraph) model).clone();
+        copy.setListeners();
+        return copy;
+    }
+
+    static long parameterBytes(Model model) {
+        return model.params().length() * model.params().dataType().width();
+    }
+
     /** The flat updater state; null when the updater has none, or before the first iteration. */
     static @Nullable INDArray updaterState(Model model) {
         if (model instanceof MultiLayerNetwork network) {

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.verify;
 
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -37,6 +40,21 @@ final class TrainingState {
                 inScores.largest,
                 inParameters.differing + inState.differing + inScores.differing,
                 inScores.first);
+    }
+
+    /** How far each block of {@code model}'s parameters is apart in two states of networks like it. */
+    List<BlockDifference> blocks(TrainingState other, Model model) {
+        List<BlockDifference> blocks = new ArrayList<>();
+        model.paramTable().forEach((name, array) -> {
+            int from = Math.toIntExact(array.offset() - model.params().offset());
+            int to = Math.toIntExact(from + array.length());
+            double[] mine = Arrays.copyOfRange(parameters, from, to);
+            Sum sum = new Sum(mine, Arrays.copyOfRange(other.parameters, from, to));
+            double size = Arrays.stream(mine).map(Math::abs).max().orElse(0);
+            blocks.add(new BlockDifference(
+                    name, to - from, sum.differing, sum.largest, size == 0 ? sum.largest : sum.largest / size));
+        });
+        return blocks;
     }
 
     private static double[] copy(@Nullable INDArray array) {

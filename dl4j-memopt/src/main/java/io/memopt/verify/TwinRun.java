@@ -6,8 +6,6 @@ import java.util.Objects;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Model;
-import org.jspecify.annotations.Nullable;
-import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
@@ -34,8 +32,7 @@ public final class TwinRun {
     private final TrainingStep step;
     private int iterations = DEFAULT_ITERATIONS;
     private long seed = DEFAULT_SEED;
-    private @Nullable INDArray parameters;
-    private @Nullable INDArray updaterState;
+    private final StartState start = new StartState();
 
     private TwinRun(Supplier<? extends Model> networks, TrainingStep step) {
         this.networks = Objects.requireNonNull(networks, "networks");
@@ -84,7 +81,7 @@ public final class TwinRun {
         Objects.requireNonNull(attachment, "attachment");
         try {
             TrainingState plain = run("The first plain run", model -> () -> {});
-            if (plain.hasParameters(parameters)) {
+            if (plain.hasParameters(start.parameters())) {
                 throw new IllegalStateException("No parameter changed in " + iterations
                         + " iterations, so there is nothing to compare; train.");
             }
@@ -92,17 +89,14 @@ public final class TwinRun {
             TrainingState attached = run("The run with the attachment", attachment);
             return new TwinResult(iterations, again.minus(plain), attached.minus(plain));
         } finally {
-            close(parameters);
-            close(updaterState);
-            parameters = null;
-            updaterState = null;
+            start.close();
         }
     }
 
     private TrainingState run(String name, Attachment attachment) {
         Models.destroyClosedWorkspaces();
         Model model = Models.check(networks.get());
-        begin(model);
+        start.give(model);
         double[] scores = new double[iterations];
         int iteration = -1;
         try (AutoCloseable attached = attachment.attach(model)) {
@@ -118,34 +112,6 @@ public final class TwinRun {
             }
             String when = iteration < 0 ? "before its first iteration" : "in iteration " + iteration;
             throw new IllegalStateException(name + " failed " + when + ": " + e, e);
-        }
-    }
-
-    /** The state of the first network becomes that of all. */
-    private void begin(Model model) {
-        INDArray mine = model.params();
-        INDArray first = parameters;
-        if (first == null) {
-            parameters = mine.dup();
-            INDArray state = Models.updaterState(model);
-            updaterState = state == null ? null : state.dup();
-            return;
-        }
-        if (first.length() != mine.length()) {
-            throw new IllegalArgumentException("the supplier made networks of " + first.length() + " and of "
-                    + mine.length() + " parameters, expected the same shape each time");
-        }
-        mine.assign(first);
-        INDArray state = Models.updaterState(model);
-        INDArray firstState = updaterState;
-        if (state != null && firstState != null) {
-            state.assign(firstState);
-        }
-    }
-
-    private static void close(@Nullable INDArray array) {
-        if (array != null && array.closeable()) {
-            array.close();
         }
     }
 }

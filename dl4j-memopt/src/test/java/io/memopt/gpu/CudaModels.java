@@ -4,14 +4,20 @@ package io.memopt.gpu;
 
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
+import io.memopt.allocator.cuda.DeviceUsages;
+import io.memopt.allocator.cudnn.ScratchBudget;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.pool.DeviceReconciliation;
+import io.memopt.allocator.pool.DeviceUsage;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
 import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.cudnn.ConvolutionReport;
+import io.memopt.strategy.cudnn.ConvolutionRow;
 import io.memopt.strategy.cudnn.Convolutions;
 import io.memopt.testing.Networks;
 import java.io.IOException;
@@ -36,7 +42,9 @@ import org.nd4j.nativeblas.NativeOpsHolder;
  * parameters, equal for equal bits.
  *
  * <p>Ways: {@code PLAIN}; {@code EXACT}, planned workspaces, pool and untouched mirrors, the same bits as plain; {@code CUDNN}, that
- * and convolutions through cuDNN; {@code TF32}, that with tensor cores. Arguments: {@code NETWORK,batch,steps,WAY+WAY...} each.
+ * and convolutions through cuDNN; {@code TF32}, that with tensor cores. {@code CUDNN@n} and {@code TF32@n} have at most n MiB of
+ * scratch memory. Each line is followed by plans, pool, what cuDNN chose, and the driver's figure taken apart. Arguments: {@code
+ * NETWORK,batch,steps,WAY+WAY...} each.
  */
 public final class CudaModels {
     private static final double MIB = 1 << 20;
@@ -85,13 +93,16 @@ public final class CudaModels {
     }
 
     private static void run(CudnnCase kind, int batch, int steps, String name) {
-        Way way = Way.valueOf(name);
+        String[] parts = name.split("@", 2);
+        Way way = Way.valueOf(parts[0]);
+        long scratch = parts.length > 1 ? Long.parseLong(parts[1]) << 20 : Convolutions.DEFAULT_SCRATCH_BYTES;
         MemoryLedger ledger = MemoryHooks.install().ledger();
+        DeviceUsage began = usage();
         long before = freeBytes();
         Nd4j.getRandom().setSeed(7);
         Model model = kind.create();
         DataSet[] data = {kind.data(batch, 0), kind.data(batch, 1)};
-        MemOpt memopt = way == Way.PLAIN ? null : MemOpt.attach(model, config(way));
+        MemOpt memopt = way == Way.PLAIN ? null : MemOpt.attach(model, config(way, scratch));
         long rehearsal = System.nanoTime();
         if (memopt != null) {
             memopt.rehearse(kind.data(REHEARSED, 9));
@@ -112,11 +123,11 @@ public final class CudaModels {
             double[] steady = Arrays.copyOfRange(millis, Math.min(3, steps - 1), steps);
             Arrays.sort(steady);
             print(
-                    "%-8s b%-4d %-5s device peak %8.1f MiB by the books, %8.1f after steps by the driver; host peak %7.1f MiB;"
+                    "%-8s b%-4d %-9s device peak %8.1f MiB by the books, %8.1f after steps by the driver; host peak %7.1f MiB;"
                             + " rehearsal %6.0f ms, first step %7.1f ms, median %8.3f ms (quartiles %.3f, %.3f); score %.7f, parameters %08x",
                     kind,
                     batch,
-                    way,
+                    name,
                     window.take().reservedBytes(MemorySpace.DEVICE) / MIB,
                     (before - least) / MIB,
                     hostPeakBytes() / MIB,
@@ -141,19 +152,63 @@ public final class CudaModels {
                         row.missed());
             }
             print("         pool %s", memopt.devicePool());
+            memopt.convolutions().ifPresent(CudaModels::printConvolutions);
+            printDriver(memopt.deviceMemory(), began, ledger);
         }
     }
 
-    private static MemOptConfig config(Way way) {
+    /** What cuDNN chose, and what other amounts of scratch memory would give. */
+    private static void printConvolutions(ConvolutionReport report) {
+        print(
+                "         scratch %.1f MiB, passes %.3f ms together",
+                report.scratchBytes() / MIB,
+                report.rows().stream().mapToLong(ConvolutionRow::nanos).sum() / 1e6);
+        for (ScratchBudget.Choice choice : report.front()) {
+            print(
+                    "         front: scratch %.1f MiB, passes %.3f ms",
+                    choice.scratchBytes() / MIB, choice.nanos() / 1e6);
+        }
+    }
+
+    private static MemOptConfig config(Way way, long scratch) {
         MemOptConfig.Builder config = MemOptConfig.builder()
                 .reuse(Reuse.PLANNED)
                 .deviceMemory(DeviceMemory.POOL)
                 .hostMirrors(HostMirrors.UNTOUCHED);
         return switch (way) {
             case PLAIN, EXACT -> config.build();
-            case CUDNN -> config.convolutions(Convolutions.CUDNN).build();
-            case TF32 -> config.convolutions(Convolutions.CUDNN.withTf32(true)).build();
+            case CUDNN ->
+                config.convolutions(Convolutions.CUDNN.withScratchBytes(scratch))
+                        .build();
+            case TF32 ->
+                config.convolutions(Convolutions.CUDNN.withTf32(true).withScratchBytes(scratch))
+                        .build();
         };
+    }
+
+    /** The ledger against the management library's figure, which nvidia-smi shows, since before the network. */
+    private static void printDriver(DeviceReconciliation device, DeviceUsage began, MemoryLedger ledger) {
+        long growth = device.usage().attributableBytes() - began.attributableBytes();
+        long booked = ledger.reservedBytes(MemorySpace.DEVICE) + device.poolUnusedBytes();
+        print(
+                "         driver: growth %.1f MiB, ledger and unused pool %.1f MiB, apart %.1f MiB; parts in MiB %s, process told"
+                        + " apart %s",
+                growth / MIB,
+                booked / MIB,
+                (growth - booked) / MIB,
+                device.parts().entrySet().stream()
+                        .map(part -> String.format(Locale.ROOT, "%s %.1f", part.getKey(), part.getValue() / MIB))
+                        .toList(),
+                device.usage().processBytes().isPresent());
+    }
+
+    private static DeviceUsage usage() {
+        try {
+            return DeviceUsages.now();
+        } catch (RuntimeException | LinkageError e) {
+            print("         no figures of the driver: %s", e);
+            return DeviceUsage.NONE;
+        }
     }
 
     private static long freeBytes() {

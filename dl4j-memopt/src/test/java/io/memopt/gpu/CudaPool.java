@@ -8,8 +8,6 @@ import io.memopt.allocator.cuda.CudaPools;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.Nd4jFacts;
-import io.memopt.allocator.pool.MemoryPool;
-import io.memopt.allocator.pool.PoolOptions;
 import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.testing.Networks;
@@ -23,9 +21,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
-import org.bytedeco.cuda.cudart.CUstream_st;
-import org.bytedeco.cuda.global.cudart;
-import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -39,9 +34,9 @@ import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.NativeOpsHolder;
 
 /**
- * Device pools and host mirrors on a CUDA backend; a program, because the tests' class path has none. Prints the price of
- * an allocation by source, whether training equals plain training bit for bit, first steps and peaks (VGG-16 in a JVM of its
- * own for each way), and what happens at the limit, on detach with live blocks and with several threads.
+ * Device pools and host mirrors on a CUDA backend; a program, because the tests' class path has none. Prints whether training
+ * equals plain training bit for bit, first steps and peaks (VGG-16 in a JVM of its own for each way), and what happens at the
+ * limit, on detach with live blocks and with several threads. Prices: {@link CudaPoolPrices}.
  *
  * <p>Arguments: folder for {@code pool.txt}; a second one, {@code vgg16} followed by {@code plain}, {@code mirrors} or {@code both}, is
  * for the program's own use.
@@ -70,7 +65,6 @@ public final class CudaPool {
             CudaPool program = new CudaPool(file);
             program.print(
                     "backend %s, ND4J %s, best source %s", Nd4jFacts.backend(), Nd4jFacts.version(), CudaPools.best(0));
-            program.attempt("prices", program::prices);
             program.attempt("untouched memory", program::pinnedStaysPinned);
             for (Networks family : Networks.values()) {
                 program.attempt(family.name(), () -> program.equality(family));
@@ -97,71 +91,6 @@ public final class CudaPool {
             e.printStackTrace(out);
             out.flush();
         }
-    }
-
-    // ---- prices
-
-    private void prices() {
-        for (CudaPools.Source source : CudaPools.Source.values()) {
-            try (MemoryPool pool = CudaPools.device(0, source, PoolOptions.UNLIMITED)) {
-                long calls = warm(pool);
-                long nanos = best(() -> pool.free(pool.allocate(MIB, 1), 1), 200_000);
-                long every = best(() -> pool.free(pool.allocate(MIB, 0), 0), 2_000);
-                print(
-                        "price of 1 MiB, pool on %s: %d ns on one stream, %d ns on every stream, %d driver calls meanwhile",
-                        pool.name(), nanos, every, pool.statistics().calls().total() - calls);
-                growth(pool);
-            }
-        }
-        Pointer address = new Pointer();
-        print(
-                "price of 1 MiB, cudaMalloc: %d ns",
-                best(
-                        () -> {
-                            cudart.cudaMalloc(address, MIB);
-                            cudart.cudaFree(address);
-                        },
-                        1000));
-        CUstream_st stream = new CUstream_st();
-        cudart.cudaStreamCreate(stream);
-        print(
-                "price of 1 MiB, cudaMallocAsync: %d ns",
-                best(
-                        () -> {
-                            cudart.cudaMallocAsync(address, MIB, stream);
-                            cudart.cudaFreeAsync(address, stream);
-                        },
-                        5000));
-        cudart.cudaStreamSynchronize(stream);
-    }
-
-    private static long warm(MemoryPool pool) {
-        pool.free(pool.allocate(16 * MIB, 1), 1);
-        pool.free(pool.allocate(MIB, 0), 0);
-        return pool.statistics().calls().total();
-    }
-
-    private void growth(MemoryPool pool) {
-        long start = System.nanoTime();
-        long block = pool.allocate(4096 * MIB, 0);
-        long grown = System.nanoTime();
-        pool.free(block, 0);
-        pool.trim();
-        print(
-                "   4 GiB on %s: obtained in %.2f ms, given back in %.2f ms",
-                pool.name(), (grown - start) / 1e6, (System.nanoTime() - grown) / 1e6);
-    }
-
-    private static long best(Runnable work, int repeats) {
-        long best = Long.MAX_VALUE;
-        for (int round = 0; round < 10; round++) {
-            long start = System.nanoTime();
-            for (int i = 0; i < repeats; i++) {
-                work.run();
-            }
-            best = Math.min(best, (System.nanoTime() - start) / repeats);
-        }
-        return best;
     }
 
     /** Zero-copy workspaces give kernels host addresses: these must not become pageable. */

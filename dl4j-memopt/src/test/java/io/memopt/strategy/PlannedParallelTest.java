@@ -19,6 +19,8 @@ import java.util.stream.IntStream;
 import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.solvers.accumulation.encoding.threshold.FixedThresholdAlgorithm;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -173,6 +175,30 @@ class PlannedParallelTest {
                     .allSatisfy(account ->
                             assertThat(account.reservedBytes(MemorySpace.HOST)).isZero());
         }
+    }
+
+    /** Workers that send each other encoded gradients; threads decide who is first, so that no two runs are equal. */
+    @Test
+    void sharedGradients_areTrainedWithTrustedPlans() throws Exception {
+        Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
+        List<DataSet> batches = batches(Networks.LENET, WORKERS * 12);
+        double before = ((MultiLayerNetwork) model).score(batches.get(0));
+        try (MemOpt memopt = MemOpt.attach(model, PLANNED);
+                ParallelWrapper wrapper = new ParallelWrapper.Builder<>(model)
+                        .workers(WORKERS)
+                        .trainingMode(ParallelWrapper.TrainingMode.SHARED_GRADIENTS)
+                        .thresholdAlgorithm(new FixedThresholdAlgorithm(1e-3))
+                        .prefetchBuffer(0)
+                        .build()) {
+            wrapper.fit(new ExistingDataSetIterator(batches));
+
+            assertThat(memopt.plans()).isNotEmpty().allSatisfy(plan -> {
+                assertThat(plan.state()).as("%s", plan).isEqualTo("TRUSTED");
+                assertThat(plan.missed()).as("%s", plan).isZero();
+            });
+        }
+        assertThat(model.params().isNaN().any()).isFalse();
+        assertThat(((MultiLayerNetwork) model).score(batches.get(0))).isLessThan(before);
     }
 
     /** In the first round both workers prove what they need; in the second they begin with it. */

@@ -103,6 +103,27 @@ class ExamplesTest {
                 .allMatch(line -> line.endsWith(": 0"));
     }
 
+    @Test
+    void verifyTraining_withinABudget_isBitwise() {
+        int exit = RunOptions.commandLine(new VerifyTraining())
+                .setOut(new PrintWriter(out, true))
+                .execute("--batch=8", "--iterations=4", "--budget=1 GiB");
+
+        assertThat(out.toString())
+                .contains("equal bit for bit", "chosen: ", "optimised by plain: peak", "hardware");
+        assertThat(exit).isZero();
+    }
+
+    @Test
+    void verifyTraining_withinNothing_saysTheLeastBudget() {
+        int exit = RunOptions.commandLine(new VerifyTraining())
+                .setOut(new PrintWriter(out, true))
+                .execute("--batch=8", "--iterations=4", "--budget=1 KiB");
+
+        assertThat(out.toString()).contains("the least budget that can be met is");
+        assertThat(exit).isEqualTo(1);
+    }
+
     private void run(Callable<Integer> example, String... args) {
         int exit = RunOptions.commandLine(example)
                 .setOut(new PrintWriter(out, true))

@@ -9,7 +9,7 @@ import java.util.List;
  *
  * @param layers one for each layer
  */
-record Chain(List<Cost> layers) {
+public record Chain(List<Cost> layers) {
 
     /**
      * One layer.
@@ -20,8 +20,8 @@ record Chain(List<Cost> layers) {
      * @param cuttable whether its output can be kept: false when the next layer writes into it
      * @param reruns false when its backward pass needs nothing of its forward pass but its input
      */
-    record Cost(long inner, long output, long nanos, boolean cuttable, boolean reruns) {
-        Cost {
+    public record Cost(long inner, long output, long nanos, boolean cuttable, boolean reruns) {
+        public Cost {
             if (inner < 0 || output < 0 || nanos < 0) {
                 throw new IllegalArgumentException(
                         "inner=" + inner + ", output=" + output + ", nanos=" + nanos + ", expected none below 0");
@@ -29,21 +29,21 @@ record Chain(List<Cost> layers) {
         }
     }
 
-    Chain {
+    public Chain {
         layers = List.copyOf(layers);
     }
 
-    int length() {
+    public int length() {
         return layers.size();
     }
 
     /** Bytes that are kept without checkpoints. */
-    long bytes() {
+    public long bytes() {
         return layers.stream().mapToLong(cost -> cost.inner + cost.output).sum();
     }
 
     /** Time of the whole forward pass. */
-    long nanos() {
+    public long nanos() {
         return layers.stream().mapToLong(Cost::nanos).sum();
     }
 }

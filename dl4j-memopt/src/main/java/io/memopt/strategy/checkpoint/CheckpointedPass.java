@@ -40,6 +40,7 @@ public final class CheckpointedPass {
 
     private final WeakReference<MultiLayerNetwork> network;
     private final double share;
+    private final @Nullable Segments fixed;
     private final TrainingTracker tracker;
     private final Map<String, Schedule> schedules = new LinkedHashMap<>();
     private boolean toldReaders;
@@ -50,8 +51,18 @@ public final class CheckpointedPass {
      * @param share most bytes of activations, as share of all, 0 to 1
      */
     public CheckpointedPass(Model model, double share, TrainingTracker tracker) {
+        this(model, share, null, tracker);
+    }
+
+    /** As the other one, cut in a way that is known and does not change. */
+    public CheckpointedPass(Model model, Segments cut, TrainingTracker tracker) {
+        this(model, 0, cut, tracker);
+    }
+
+    private CheckpointedPass(Model model, double share, @Nullable Segments fixed, TrainingTracker tracker) {
         this.network = new WeakReference<>((MultiLayerNetwork) model);
         this.share = share;
+        this.fixed = fixed;
         this.tracker = tracker;
     }
 
@@ -89,7 +100,7 @@ public final class CheckpointedPass {
             Schedule schedule = scheduleOf(its);
             Chain measured = new ChainRun(its, tracker, schedule.segments, schedule.chain == null).compute();
             if (measured != null) {
-                schedule.learn(measured, share);
+                schedule.learn(measured, fixed == null ? SegmentPlanner.plan(measured, bytes(measured)) : fixed);
             }
         }
     }
@@ -116,6 +127,18 @@ public final class CheckpointedPass {
                 100.0 * planned.nanos(latest.chain) / Math.max(1, latest.chain.nanos()));
     }
 
+    /** Where the pass over what the network holds is cut; empty while a listener has all activations kept. */
+    public String way() {
+        MultiLayerNetwork its = network.get();
+        return its == null || its.getInput() == null || ActivationReaders.among(its)
+                ? ""
+                : " cut " + scheduleOf(its).segments.ends();
+    }
+
+    private long bytes(Chain measured) {
+        return (long) (share * measured.bytes());
+    }
+
     private Schedule scheduleOf(MultiLayerNetwork its) {
         long[] shape = its.getInput().shape();
         String key = its.getInput().dataType() + Arrays.toString(Arrays.copyOfRange(shape, 1, shape.length));
@@ -124,7 +147,7 @@ public final class CheckpointedPass {
             if (schedules.size() == MAX_SHAPES) {
                 schedules.remove(schedules.keySet().iterator().next());
             }
-            known = new Schedule(ChainRun.even(its));
+            known = new Schedule(fixed == null ? ChainRun.even(its) : fixed);
             schedules.put(key, known);
         }
         return known;
@@ -156,9 +179,9 @@ public final class CheckpointedPass {
             return changed;
         }
 
-        private void learn(Chain measured, double share) {
+        private void learn(Chain measured, Segments next) {
             chain = measured;
-            planned = SegmentPlanner.plan(measured, (long) (share * measured.bytes()));
+            planned = next;
         }
     }
 }

@@ -12,8 +12,8 @@ import java.util.function.IntPredicate;
  *
  * @param ends exclusive end of each segment, ascending; the last is the length of the chain
  */
-record Segments(List<Integer> ends) {
-    Segments {
+public record Segments(List<Integer> ends) {
+    public Segments {
         ends = List.copyOf(ends);
     }
 
@@ -36,7 +36,7 @@ record Segments(List<Integer> ends) {
         return new Segments(ends);
     }
 
-    int count() {
+    public int count() {
         return ends.size();
     }
 
@@ -49,7 +49,7 @@ record Segments(List<Integer> ends) {
     }
 
     /** Bytes of activations at most: all kept outputs and the largest segment. */
-    long bytes(Chain chain) {
+    public long bytes(Chain chain) {
         long kept = 0;
         long largest = 0;
         for (int i = 0; i < count(); i++) {
@@ -61,7 +61,7 @@ record Segments(List<Integer> ends) {
     }
 
     /** Time to compute again. */
-    long nanos(Chain chain) {
+    public long nanos(Chain chain) {
         long nanos = 0;
         for (int i = 0; i < count() - 1; i++) {
             nanos += segmentNanos(chain, start(i), end(i));

@@ -59,7 +59,8 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
         return replaced;
     }
 
-    private static void hand(ConvexOptimizer from, ConvexOptimizer to, Model model) {
+    /** Gives {@code to} the updater and the gradient accumulator of {@code from}. */
+    static void hand(ConvexOptimizer from, ConvexOptimizer to, Model model) {
         to.setGradientsAccumulator(from.getGradientsAccumulator());
         if (model instanceof ComputationGraph) {
             to.setUpdaterComputationGraph(from.getComputationGraphUpdater(false));
@@ -146,5 +147,10 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
     @Override
     public void computeGradients() {
         work.pass(model);
+    }
+
+    @Override
+    public String way() {
+        return work.way();
     }
 }

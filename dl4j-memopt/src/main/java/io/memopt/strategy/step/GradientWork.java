@@ -6,6 +6,7 @@ import io.memopt.allocator.event.Phase;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.checkpoint.CheckpointedPass;
+import io.memopt.strategy.checkpoint.Segments;
 import java.util.Objects;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
@@ -37,12 +38,19 @@ final class GradientWork {
     GradientWork(StepOptions options, TrainingTracker tracker, Model model) {
         this.options = options;
         this.tracker = tracker;
-        this.checkpoints = checkpoints(model);
+        this.checkpoints = options.checkpoints() ? checkpoints(options, tracker, model) : null;
         this.scores = new ScoreSum(model);
     }
 
-    private @Nullable CheckpointedPass checkpoints(Model model) {
-        return options.checkpoints() ? new CheckpointedPass(model, options.activationShare(), tracker) : null;
+    private static CheckpointedPass checkpoints(StepOptions options, TrainingTracker tracker, Model model) {
+        return options.cuts().isEmpty()
+                ? new CheckpointedPass(model, options.activationShare(), tracker)
+                : new CheckpointedPass(model, new Segments(options.cuts()), tracker);
+    }
+
+    /** How passes are cut; empty when they are not. */
+    String way() {
+        return checkpoints == null ? "" : checkpoints.way();
     }
 
     StepOptions options() {
@@ -51,10 +59,11 @@ final class GradientWork {
 
     /** Computes by {@code next} from now on; what was gathered stays. */
     void options(StepOptions next, Model model) {
-        boolean other = next.activationShare() != options.activationShare();
+        boolean other = next.activationShare() != options.activationShare()
+                || !next.cuts().equals(options.cuts());
         options = next;
         if (other) {
-            checkpoints = checkpoints(model);
+            checkpoints = next.checkpoints() ? checkpoints(next, tracker, model) : null;
         }
     }
 

@@ -4,6 +4,7 @@ package io.memopt.strategy.step;
 
 import io.memopt.strategy.NetworkAccess;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -19,37 +20,52 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
  * Inputs, labels and masks that a network holds while it is being trained, all with one row for each example. Parts are views.
  * Threading: confined.
  */
-abstract class HeldMinibatch {
+public abstract class HeldMinibatch {
     private final List<INDArray> arrays;
 
     private HeldMinibatch(List<INDArray> arrays) {
         this.arrays = List.copyOf(arrays);
     }
 
-    static HeldMinibatch of(Model model) {
+    /** What {@code model} holds now. */
+    public static HeldMinibatch of(Model model) {
         return model instanceof MultiLayerNetwork network
                 ? new OfLayers(network)
                 : new OfGraph((ComputationGraph) model);
     }
 
     /** Examples; 0 when arrays have different numbers of rows, so that they cannot be split. */
-    int rows() {
+    public int rows() {
         long rows = arrays.get(0).size(0);
         return arrays.stream().allMatch(array -> array.size(0) == rows) ? (int) rows : 0;
     }
 
     /** Why {@link #rows()} is 0. */
-    String whyWhole() {
+    public String whyWhole() {
         return "its inputs, labels and masks have "
                 + arrays.stream().map(array -> String.valueOf(array.size(0))).collect(Collectors.joining(", "))
                 + " rows, expected the same number in each";
     }
 
+    /** Bytes of inputs and labels, and of those masks that the network itself holds. */
+    public long bytes() {
+        return arrays.stream()
+                .mapToLong(array -> array.length() * array.dataType().width())
+                .sum();
+    }
+
+    /** Shapes and types of the same arrays, e.g. {@code FLOAT[32, 3, 32, 32] FLOAT[32, 10]}. */
+    public String shapes() {
+        return arrays.stream()
+                .map(array -> array.dataType() + Arrays.toString(array.shape()))
+                .collect(Collectors.joining(" "));
+    }
+
     /** Hands examples {@code from} to {@code to}, exclusive, to the network. */
-    abstract void give(int from, int to);
+    public abstract void give(int from, int to);
 
     /** Hands the whole minibatch to the network again. */
-    abstract void restore();
+    public abstract void restore();
 
     private static @Nullable INDArray part(@Nullable INDArray array, int from, int to) {
         if (array == null) {
@@ -100,25 +116,25 @@ abstract class HeldMinibatch {
         }
 
         @Override
-        int rows() {
+        public int rows() {
             int rows = super.rows();
             return rows > 0 && masks.rows().stream().allMatch(its -> its % rows == 0) ? rows : 0;
         }
 
         @Override
-        String whyWhole() {
+        public String whyWhole() {
             return super.whyWhole() + "; its layers' masks have " + masks.rows() + ", expected multiples of that";
         }
 
         @Override
-        void give(int from, int to) {
+        public void give(int from, int to) {
             network.setInput(part(input, from, to));
             network.setLabels(part(labels, from, to));
             masks.give(from, to, (int) input.size(0));
         }
 
         @Override
-        void restore() {
+        public void restore() {
             network.setInput(input);
             network.setLabels(labels);
             masks.restore();
@@ -150,14 +166,14 @@ abstract class HeldMinibatch {
         }
 
         @Override
-        void give(int from, int to) {
+        public void give(int from, int to) {
             graph.setInputs(parts(inputs, from, to));
             graph.setLabels(parts(labels, from, to));
             graph.setLayerMaskArrays(parts(inputMasks, from, to), parts(labelMasks, from, to));
         }
 
         @Override
-        void restore() {
+        public void restore() {
             graph.setInputs(inputs);
             graph.setLabels(labels);
             graph.setLayerMaskArrays(inputMasks, labelMasks);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.step;
 
+import java.util.List;
+
 /**
  * How gradients are computed. Values out of range are refused.
  *
@@ -10,8 +12,10 @@ package io.memopt.strategy.step;
  * @param accumulate minibatches whose gradients are summed for one update, 1 to {@value #MAX_ACCUMULATE}
  * @param activationShare most bytes of activations to keep, as share of what Deeplearning4j keeps: 0 for as few as possible,
  *     1 for all. The rest is computed again, {@code BITWISE}
+ * @param cuts where the chain of layers is cut, as exclusive end of each segment, ascending, the last one its length; empty when
+ *     {@code activationShare} decides
  */
-public record StepOptions(int microBatch, int accumulate, double activationShare) {
+public record StepOptions(int microBatch, int accumulate, double activationShare, List<Integer> cuts) {
     /** Minibatches are computed as they come. */
     public static final int WHOLE = Integer.MAX_VALUE;
 
@@ -21,6 +25,7 @@ public record StepOptions(int microBatch, int accumulate, double activationShare
     public static final StepOptions PLAIN = new StepOptions(WHOLE, 1, 1);
 
     public StepOptions {
+        cuts = List.copyOf(cuts);
         if (microBatch < 1) {
             throw new IllegalArgumentException("microBatch=" + microBatch + ", expected at least 1 example");
         }
@@ -33,12 +38,17 @@ public record StepOptions(int microBatch, int accumulate, double activationShare
         }
     }
 
+    /** Without cuts of its own. */
+    public StepOptions(int microBatch, int accumulate, double activationShare) {
+        this(microBatch, accumulate, activationShare, List.of());
+    }
+
     /** Whether gradients are sums of several passes. */
     boolean sums() {
         return microBatch != WHOLE || accumulate > 1;
     }
 
     boolean checkpoints() {
-        return activationShare < 1;
+        return activationShare < 1 || !cuts.isEmpty();
     }
 }

@@ -7,6 +7,7 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.SolverAccess;
 import java.lang.ref.WeakReference;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.ConvexOptimizer;
@@ -46,9 +47,14 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
      * @throws IllegalArgumentException with the layer or setting that stands in the way
      */
     public static void check(Model model, StepOptions options) {
-        StepCheck.refusal(model, options).ifPresent(why -> {
+        refusal(model, options).ifPresent(why -> {
             throw new IllegalArgumentException(why);
         });
+    }
+
+    /** Why {@code model} cannot be trained with {@code options}; empty when it can. */
+    public static Optional<String> refusal(Model model, StepOptions options) {
+        return StepCheck.refusal(model, options);
     }
 
     /**

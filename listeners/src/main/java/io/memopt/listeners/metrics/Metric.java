@@ -78,6 +78,11 @@ public enum Metric {
             null,
             Type.FLOW,
             "Calls with which the pools obtained, mapped or gave back device memory"),
+    DEVICE_MEMORY(
+            "memopt.device.memory",
+            "bytes",
+            Type.LEVEL,
+            "The driver's figure of device memory in use, by what took it; parts add up to it"),
     HOST_MIRRORS(
             "memopt.host.mirrors",
             "bytes",

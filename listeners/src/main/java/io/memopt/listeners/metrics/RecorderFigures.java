@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.listeners.metrics;
 
+import java.util.Map;
+
 /** What the ledger does not know about recording. Methods must be quick and must not throw; called for each scrape. */
 public interface RecorderFigures {
 
@@ -66,6 +68,11 @@ public interface RecorderFigures {
     /** Calls that pools made to obtain, map or give back device memory; never decreases. */
     default long poolDriverCalls() {
         return 0;
+    }
+
+    /** The driver's figure of device memory by what took it, in bytes; empty without a GPU. */
+    default Map<String, Long> deviceMemory() {
+        return Map.of();
     }
 
     /** Pageable memory in the place of page-locked host mirrors. */

@@ -52,6 +52,7 @@ public final class RecorderMetrics extends PassBinder {
         rows.put(Metric.POOL_RESERVED, figures.poolReservedBytes());
         rows.put(Metric.POOL_LIVE, figures.poolLiveBytes());
         rows.put(Metric.POOL_DRIVER_CALLS, figures.poolDriverCalls());
+        figures.deviceMemory().forEach((part, bytes) -> rows.put(Metric.DEVICE_MEMORY, bytes, "part", part));
         rows.put(Metric.HOST_MIRRORS, figures.mirrorBytes());
         rows.put(Metric.HEADROOM, figures.headroomBytes() < 0 ? Double.NaN : figures.headroomBytes());
         double left = figures.iterationsLeft();

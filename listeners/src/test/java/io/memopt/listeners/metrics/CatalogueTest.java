@@ -49,6 +49,12 @@ class CatalogueTest {
                     OptionalLong.of(4),
                     OptionalLong.of(4),
                     OptionalLong.of(16)))
+            .recorder(new RecorderFigures() {
+                @Override
+                public Map<String, Long> deviceMemory() {
+                    return Map.of("arrays", 3L, "unattributed", 4L);
+                }
+            })
             .build();
     private final io.micrometer.prometheus.PrometheusMeterRegistry simpleclient =
             new io.micrometer.prometheus.PrometheusMeterRegistry(io.micrometer.prometheus.PrometheusConfig.DEFAULT);
@@ -126,6 +132,8 @@ class CatalogueTest {
         assertThat(scrape.sum("memopt_limit_bytes", "limit", "javacpp_max_physical_bytes"))
                 .isEqualTo(16);
         assertThat(scrape.sum("memopt_recorder_events_total")).isEqualTo((double) driver.ledger.events());
+        assertThat(scrape.sum("memopt_device_memory_bytes", "part", "arrays")).isEqualTo(3);
+        assertThat(scrape.sum("memopt_device_memory_bytes")).isEqualTo(7);
         assertThat(scrape.sum("memopt_networks")).isEqualTo(1);
     }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.cuda;
 
+import static org.bytedeco.cuda.global.cudart.cuCtxGetCurrent;
 import static org.bytedeco.cuda.global.cudart.cuCtxPopCurrent;
 import static org.bytedeco.cuda.global.cudart.cuCtxPushCurrent;
 import static org.bytedeco.cuda.global.cudart.cuDeviceGet;
@@ -47,14 +48,23 @@ final class CudaDevice {
         return number;
     }
 
-    /** Runs driver calls with this device's context current. */
+    /** Runs driver calls with this device's context current; where ND4J computes it is so already. */
     <T extends @Nullable Object> T call(Supplier<T> calls) {
+        if (isCurrent()) {
+            return calls.get();
+        }
         CudaDriver.check("cuCtxPushCurrent", cuCtxPushCurrent(context));
         try {
             return calls.get();
         } finally {
             CudaDriver.check("cuCtxPopCurrent", cuCtxPopCurrent(new CUctx_st()));
         }
+    }
+
+    private boolean isCurrent() {
+        CUctx_st current = new CUctx_st();
+        CudaDriver.check("cuCtxGetCurrent", cuCtxGetCurrent(current));
+        return current.address() == context.address();
     }
 
     void run(Runnable calls) {

@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * Events of one device. A stream is its CUDA handle as a number. {@link StreamEvents#EVERY_STREAM} is the legacy default
  * stream, which waits for all streams of the context but those made as non-blocking; ND4J makes none of these.
  *
- * <p>Events are used again after they were discarded; there are as many as ever waited at the same time.
+ * <p>Events are used again after they were discarded; there are as many as ever waited at the same time. Only recording needs the
+ * device's context: events know their own.
  *
  * <p>Threading: safe, under one lock; {@link #await} holds it.
  */
@@ -46,21 +47,17 @@ final class CudaEvents implements StreamEvents {
 
     @Override
     public synchronized boolean isDone(long event) {
-        CUevent_st known = known(event);
-        return device.call(() -> {
-            int result = cuEventQuery(known);
-            if (result == CudaDriver.NOT_READY) {
-                return false;
-            }
-            CudaDriver.check("cuEventQuery", result);
-            return true;
-        });
+        int result = cuEventQuery(known(event));
+        if (result == CudaDriver.NOT_READY) {
+            return false;
+        }
+        CudaDriver.check("cuEventQuery", result);
+        return true;
     }
 
     @Override
     public synchronized void await(long event) {
-        CUevent_st known = known(event);
-        device.run(() -> CudaDriver.check("cuEventSynchronize", cuEventSynchronize(known)));
+        CudaDriver.check("cuEventSynchronize", cuEventSynchronize(known(event)));
     }
 
     @Override

@@ -39,6 +39,16 @@ public final class CudaPools {
         return open(new CudaDevice(device), source, options);
     }
 
+    /**
+     * As {@link #device(int, PoolOptions)} by pages of {@code pageBytes}, for comparison.
+     *
+     * @param pageBytes a power of two of at least 2 MiB
+     */
+    public static MemoryPool pages(int device, long pageBytes, PoolOptions options) {
+        CudaDevice known = new CudaDevice(device);
+        return new MemoryPool(new MappedPages(known, pageBytes), new CudaEvents(known), options);
+    }
+
     /** The best source that the driver and the device support. */
     public static Source best(int device) {
         return best(new CudaDevice(device));

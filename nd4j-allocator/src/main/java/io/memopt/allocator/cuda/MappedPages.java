@@ -35,6 +35,11 @@ final class MappedPages implements MemorySource {
     private volatile SourceCalls calls = new SourceCalls(0, 0, 0);
 
     MappedPages(CudaDevice device) {
+        this(device, MIN_PAGE);
+    }
+
+    /** {@code leastBytes}: a power of two; pages are larger where the device has no such ones. */
+    MappedPages(CudaDevice device, long leastBytes) {
         this.device = device;
         Pointer.memset(properties, 0, properties.sizeof());
         properties.type(CU_MEM_ALLOCATION_TYPE_PINNED);
@@ -42,7 +47,7 @@ final class MappedPages implements MemorySource {
         Pointer.memset(access, 0, access.sizeof());
         access.location().type(CU_MEM_LOCATION_TYPE_DEVICE).id(device.number());
         access.flags(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-        this.pageBytes = Math.max(MIN_PAGE, device.call(this::granularity));
+        this.pageBytes = Math.max(leastBytes, device.call(this::granularity));
         this.deviceBytes = device.totalBytes();
     }
 

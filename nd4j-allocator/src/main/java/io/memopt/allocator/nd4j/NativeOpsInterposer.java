@@ -114,7 +114,9 @@ public abstract class NativeOpsInterposer implements NativeOps {
 
     @Override
     public int memcpySync(Pointer to, Pointer from, long bytes, int kind, Pointer reserved) {
-        awaitReaders(kind, to);
+        if (isUploadToArena(kind, to)) {
+            Nd4j.getExecutioner().commit();
+        }
         long start = System.nanoTime();
         int result = target.memcpySync(to, from, bytes, kind, reserved);
         transferred(kind, to, from, bytes, start);
@@ -123,9 +125,10 @@ public abstract class NativeOpsInterposer implements NativeOps {
 
     @Override
     public int memcpyAsync(Pointer to, Pointer from, long bytes, int kind, Pointer reserved) {
-        awaitReaders(kind, to);
         long start = System.nanoTime();
-        int result = target.memcpyAsync(to, from, bytes, kind, reserved);
+        int result = isUploadToArena(kind, to)
+                ? uploadToArena(to, from, bytes, reserved)
+                : target.memcpyAsync(to, from, bytes, kind, reserved);
         transferred(kind, to, from, bytes, start);
         return result;
     }
@@ -235,10 +238,20 @@ public abstract class NativeOpsInterposer implements NativeOps {
      * Copies to the device have a stream of their own. Before one goes to bytes of an arena, whatever still reads the array
      * that had them must be done.
      */
-    private static void awaitReaders(int kind, @Nullable Pointer to) {
-        if (kind == TransferDirection.HOST_TO_DEVICE.ordinal() && ArenaMemory.OnDevice.holds(addressOf(to))) {
+    private static boolean isUploadToArena(int kind, @Nullable Pointer to) {
+        return kind == TransferDirection.HOST_TO_DEVICE.ordinal() && ArenaMemory.OnDevice.holds(addressOf(to));
+    }
+
+    /** Small ones, which are many, take their turn among the operations; for others the thread waits. */
+    private int uploadToArena(Pointer to, Pointer from, long bytes, Pointer stream) {
+        OrderedUploads ordered = bytes > OrderedUploads.MOST_BYTES ? null : OrderedUploads.ofThread(target);
+        if (ordered != null) {
+            return ordered.copy(to, from, bytes);
+        }
+        if (addressOf(stream) != OperationStream.ofThread().address()) {
             Nd4j.getExecutioner().commit();
         }
+        return target.memcpyAsync(to, from, bytes, TransferDirection.HOST_TO_DEVICE.ordinal(), stream);
     }
 
     /** True when arrays live on a device. */

@@ -26,7 +26,18 @@ final class FreeList {
 
     private final @Nullable Block[] bins = new Block[BINS];
     private final BitSet filled = new BitSet(BINS);
+    private final boolean byTicket;
     private long bytes;
+
+    /** Of blocks that become one with their free neighbours. */
+    FreeList() {
+        this(false);
+    }
+
+    /** {@code byTicket}: only blocks of the same ticket become one, so that none waits for another that was freed later. */
+    FreeList(boolean byTicket) {
+        this.byTicket = byTicket;
+    }
 
     /** All free bytes here. */
     long bytes() {
@@ -89,18 +100,22 @@ final class FreeList {
     Block merge(Block block) {
         Block whole = block;
         Block before = block.before;
-        if (before != null && before.home == this) {
+        if (before != null && joins(before, block)) {
             remove(before);
             before.absorbNext();
             whole = before;
         }
         Block after = whole.after;
-        if (after != null && after.home == this) {
+        if (after != null && joins(after, whole)) {
             remove(after);
             whole.absorbNext();
         }
         add(whole);
         return whole;
+    }
+
+    private boolean joins(Block neighbour, Block block) {
+        return neighbour.home == this && (!byTicket || neighbour.ticket == block.ticket);
     }
 
     /** Takes the first {@code size} bytes of a block that is listed here; what is left of it stays. */

@@ -38,6 +38,8 @@ public final class MemoryPool implements AutoCloseable {
     /** Size of a slab, unless pages are larger. */
     public static final long SLAB_BYTES = 2 << 20;
 
+    private static final int MARKED_PART = 64;
+
     private final ReentrantLock lock = new ReentrantLock();
     private final MemorySource source;
     private final StreamEvents events;
@@ -119,8 +121,10 @@ public final class MemoryPool implements AutoCloseable {
             }
             liveBytes -= block.bytes;
             StreamHold hold = holdOf(stream);
-            block.ticket = hold.ticket();
-            (block.slab == null ? hold.large : hold.small).merge(block);
+            hold.add(block);
+            if (stream == StreamEvents.EVERY_STREAM && hold.unmarkedBytes() >= markAheadBytes(hold)) {
+                hold.mark();
+            }
             if (closed) {
                 releaseIfUnused();
             } else if (options.retainBytes() != Long.MAX_VALUE) {
@@ -213,7 +217,8 @@ public final class MemoryPool implements AutoCloseable {
 
     /** From held blocks of other streams, then from the source, then from whatever else can be given up. */
     private @Nullable Block obtain(long size) {
-        Block block = pollAll() ? findReady(size) : null;
+        Block block = poll() ? findReady(size) : null;
+        block = block == null && markAll() && poll() ? findReady(size) : block;
         if (block == null && holds.values().stream().anyMatch(hold -> mayServe(hold, size))) {
             awaitAll();
             block = findReady(size);
@@ -290,8 +295,25 @@ public final class MemoryPool implements AutoCloseable {
         return sum;
     }
 
+    /**
+     * With so many bytes freed by unknown streams and not marked, a mark is made before anything is wanted: with half of what is
+     * free, so that the device has the time of the other half to get there. Less than a small part of the whole is not worth it.
+     */
+    private long markAheadBytes(StreamHold hold) {
+        return Math.max((readyLarge.bytes() + readySmall.bytes() + hold.bytes()) / 2, livePeakBytes / MARKED_PART);
+    }
+
+    /** Marks all that was freed; false if everything was marked. */
+    private boolean markAll() {
+        boolean marked = false;
+        for (StreamHold hold : holds.values()) {
+            marked |= hold.mark();
+        }
+        return marked;
+    }
+
     /** Moves to the ready blocks what the device is through with; true if that was anything. */
-    private boolean pollAll() {
+    private boolean poll() {
         boolean moved = false;
         for (StreamHold hold : holds.values()) {
             if (hold.bytes() > 0 && hold.poll()) {
@@ -302,7 +324,8 @@ public final class MemoryPool implements AutoCloseable {
     }
 
     private void awaitAll() {
-        pollAll();
+        markAll();
+        poll();
         for (StreamHold hold : holds.values()) {
             if (hold.bytes() > 0) {
                 waits++;
@@ -339,7 +362,8 @@ public final class MemoryPool implements AutoCloseable {
 
     private void keep(long bytes) {
         if (readyLarge.bytes() + heldBytes() > bytes) {
-            pollAll();
+            markAll();
+            poll();
             growth.shrink(bytes);
         }
     }

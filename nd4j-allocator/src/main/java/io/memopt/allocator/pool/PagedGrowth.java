@@ -4,6 +4,7 @@ package io.memopt.allocator.pool;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * is found that needs no moves. A page is moved or given back only from a block that the device is through with.
  */
 final class PagedGrowth implements Growth {
+    /** Of what was ever live, what is obtained beyond what is asked for. */
+    private static final double AHEAD = 0.015;
+
     private static final double FIRST_SLACK = 0.03;
     private static final double MORE_SLACK = 0.03;
     private static final double MOST_SLACK = 0.25;
@@ -59,7 +63,7 @@ final class PagedGrowth implements Growth {
         if (hole == null) {
             return false;
         }
-        long[] handles = gather(missingPages(hole, bytes), livePeak, hole);
+        long[] handles = gather(hole, missingPages(hole, bytes), livePeak);
         if (handles == null) {
             return false;
         }
@@ -146,18 +150,25 @@ final class PagedGrowth implements Growth {
 
     // ---- pages
 
-    /** {@code count} pages for {@code hole}, or null, and then those found are spare. */
-    private long @Nullable [] gather(int count, long livePeak, Block hole) {
-        long[] handles = new long[count];
+    /**
+     * Pages for {@code hole}, at least {@code count}; or null, and then those found are spare. What is needed a little at a time,
+     * as by arrays that wait for the collector, is obtained ahead, so that few requests go to the device.
+     */
+    private long @Nullable [] gather(Block hole, int count, long livePeak) {
+        long[] handles = new long[count + ahead(hole, count, livePeak)];
         int found = takeSpare(handles);
-        found = create(handles, found, Math.min(limitBytes, (long) (slack() * livePeak)));
-        found = steal(handles, found, hole);
-        found = create(handles, found, limitBytes);
-        if (found == count) {
-            return handles;
+        found = create(handles, handles.length, found, Math.min(limitBytes, (long) (slack() * livePeak)));
+        found = steal(handles, count, found, hole);
+        found = create(handles, count, found, limitBytes);
+        if (found >= count) {
+            return Arrays.copyOf(handles, found);
         }
         keepSpare(handles, found);
         return null;
+    }
+
+    private int ahead(Block hole, int count, long livePeak) {
+        return Math.toIntExact(Math.min((long) (AHEAD * livePeak), hole.bytes - count * pageBytes) / pageBytes);
     }
 
     private double slack() {
@@ -172,9 +183,9 @@ final class PagedGrowth implements Growth {
         return found;
     }
 
-    private int create(long[] handles, int found, long boundBytes) {
+    private int create(long[] handles, int wanted, int found, long boundBytes) {
         int count = found;
-        while (count < handles.length && boundBytes - reservedBytes() >= pageBytes) {
+        while (count < wanted && boundBytes - reservedBytes() >= pageBytes) {
             long handle = source.createPage();
             if (handle == MemorySource.NONE) {
                 return count;
@@ -186,17 +197,17 @@ final class PagedGrowth implements Growth {
     }
 
     /** Neighbours of the hole are spared: they are to be part of the block. */
-    private int steal(long[] handles, int found, Block hole) {
+    private int steal(long[] handles, int wanted, int found, Block hole) {
         int count = found;
-        if (count == handles.length) {
+        if (count >= wanted) {
             return count;
         }
         for (Block block :
                 ready.blocks(block -> wholePages(block) > 0 && block != hole.before && block != hole.after)) {
-            if (count == handles.length) {
+            if (count == wanted) {
                 break;
             }
-            long[] taken = vacate(block, (int) Math.min(wholePages(block), handles.length - count));
+            long[] taken = vacate(block, (int) Math.min(wholePages(block), wanted - count));
             System.arraycopy(taken, 0, handles, count, taken.length);
             count += taken.length;
             movedPages += taken.length;

@@ -7,7 +7,7 @@ import java.util.ArrayDeque;
 /**
  * Blocks that were freed on one stream and that the device may still use. The stream itself may have them again at once,
  * since it works in order; for all others they wait for an event. Frees are marked together: a mark covers every free since
- * the one before it.
+ * the one before it. Marks are made when blocks are wanted, or ahead of that, so that the device has time to get there.
  *
  * <pre>
  *   free free | mark 1 | free | mark 2 | free        nextTicket = 2, blocks have tickets 0 0 1 2
@@ -16,8 +16,8 @@ import java.util.ArrayDeque;
  */
 final class StreamHold {
     final long stream;
-    final FreeList large = new FreeList();
-    final FreeList small = new FreeList();
+    final FreeList large;
+    final FreeList small;
 
     private final StreamEvents events;
     private final ArrayDeque<Long> marks = new ArrayDeque<>();
@@ -26,10 +26,14 @@ final class StreamHold {
     /** Blocks with a lower ticket are through. */
     private long doneTickets;
 
-    private boolean unmarked;
+    private long unmarkedBytes;
 
     StreamHold(long stream, StreamEvents events) {
         this.stream = stream;
+        boolean ownedByNone =
+                stream == StreamEvents.EVERY_STREAM; // else whole blocks are worth more to the stream itself
+        this.large = new FreeList(ownedByNone);
+        this.small = new FreeList(ownedByNone);
         this.events = events;
     }
 
@@ -37,19 +41,24 @@ final class StreamHold {
         return large.bytes() + small.bytes();
     }
 
-    /** The ticket for a block that is freed now. */
-    long ticket() {
-        unmarked = true;
-        return nextTicket;
+    /** Takes a block that is freed now. */
+    void add(Block block) {
+        block.ticket = nextTicket;
+        unmarkedBytes += block.bytes;
+        (block.slab == null ? large : small).merge(block);
+    }
+
+    /** Bytes freed since the last mark. */
+    long unmarkedBytes() {
+        return unmarkedBytes;
     }
 
     boolean isDone(Block block) {
         return block.ticket < doneTickets;
     }
 
-    /** Marks what has no mark, then looks which marks the device has passed; true if any. */
+    /** Looks which marks the device has passed; true if any. */
     boolean poll() {
-        mark();
         long before = doneTickets;
         while (!marks.isEmpty() && events.isDone(marks.getFirst())) {
             pass();
@@ -57,7 +66,7 @@ final class StreamHold {
         return doneTickets > before;
     }
 
-    /** As {@link #poll()}, but waits until the device has passed the last of the marks. */
+    /** Marks what has no mark, and waits until the device has passed it. */
     void await() {
         mark();
         if (!marks.isEmpty()) {
@@ -68,12 +77,15 @@ final class StreamHold {
         }
     }
 
-    private void mark() {
-        if (unmarked) {
-            marks.addLast(events.record(stream));
-            nextTicket++;
-            unmarked = false;
+    /** Marks what has no mark; true if there was anything. */
+    boolean mark() {
+        if (unmarkedBytes == 0) {
+            return false;
         }
+        marks.addLast(events.record(stream));
+        nextTicket++;
+        unmarkedBytes = 0;
+        return true;
     }
 
     private void pass() {

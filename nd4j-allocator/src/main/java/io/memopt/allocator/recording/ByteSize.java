@@ -2,11 +2,38 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.recording;
 
+import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
-/** The one way to write sizes in messages: IEC unit and exact bytes, {@code 384.0 MiB (402653184 B)}. */
+/** The one way to write sizes in messages, {@code 384.0 MiB (402653184 B)}, and to read those that people write. */
 public final class ByteSize {
     private static final String[] UNITS = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    private static final Pattern WRITTEN = Pattern.compile("(\\d+(?:\\.\\d+)?)\\s*([A-Za-z]*)");
+    private static final Map<String, Long> READ_UNITS = Map.of(
+            "",
+            1L,
+            "b",
+            1L,
+            "kib",
+            1L << 10,
+            "mib",
+            1L << 20,
+            "gib",
+            1L << 30,
+            "tib",
+            1L << 40,
+            "kb",
+            1000L,
+            "mb",
+            1_000_000L,
+            "gb",
+            1_000_000_000L,
+            "tb",
+            1_000_000_000_000L);
 
     private ByteSize() {}
 
@@ -30,5 +57,27 @@ public final class ByteSize {
         } while (value >= 1023.95 && unit < UNITS.length - 1); // 1023.95 would be printed as 1024.0
         String number = String.format(Locale.ROOT, unit < 2 ? "%.1f" : "%.2f", value);
         return (bytes < 0 ? "-" : "") + number + " " + UNITS[unit];
+    }
+
+    /**
+     * Bytes of e.g. {@code "200 MiB"}, {@code "1.5 GB"}, {@code "4096"}; fractions of a byte are cut off.
+     *
+     * @throws IllegalArgumentException if it reads otherwise, or exceeds 2^63 - 1
+     */
+    public static long parse(String text) {
+        Matcher matcher = WRITTEN.matcher(text.strip());
+        Long unit = matcher.matches() ? READ_UNITS.get(matcher.group(2).toLowerCase(Locale.ROOT)) : null;
+        if (unit == null) {
+            throw new IllegalArgumentException("size='" + text
+                    + "', expected a number and B, KiB, MiB, GiB, TiB, KB, MB, GB or TB, e.g. '200 MiB'");
+        }
+        try {
+            return new BigDecimal(matcher.group(1))
+                    .multiply(BigDecimal.valueOf(unit))
+                    .setScale(0, RoundingMode.DOWN)
+                    .longValueExact();
+        } catch (ArithmeticException e) {
+            throw new IllegalArgumentException("size='" + text + "', expected at most 2^63 - 1 bytes", e);
+        }
     }
 }

@@ -27,6 +27,7 @@ public final class LiveAllocation {
     private final @Nullable WorkspaceAccount account;
     private final @Nullable String site;
     private volatile int views;
+    private volatile boolean countsViews = true;
     /** Owner number, or its complement once the allocation ended. */
     private volatile int owner;
 
@@ -111,6 +112,15 @@ public final class LiveAllocation {
     /** Views of these bytes that Java still holds; a view keeps the whole allocation alive. */
     public int views() {
         return views;
+    }
+
+    boolean countsViews() {
+        return countsViews;
+    }
+
+    /** For the rest of its life. */
+    void countNoMoreViews() {
+        countsViews = false;
     }
 
     void viewCreated() {

@@ -74,12 +74,8 @@ public final class MemoryLedger {
     private final AllocationSites sites;
     private final SiteTable siteTable = new SiteTable();
 
-    private final ConcurrentHashMap<Long, LiveAllocation> live = new ConcurrentHashMap<>();
-    /** Those that views are counted for: few, so that asking for a view of something else is cheap. */
-    private final ConcurrentHashMap<Long, LiveAllocation> large = new ConcurrentHashMap<>();
-
-    private final ConcurrentHashMap<Long, LiveAllocation> views = new ConcurrentHashMap<>();
-    private final RecentKeys uncounted = new RecentKeys();
+    private final AddressMap<LiveAllocation> live = new AddressMap<>();
+    private final ViewCounts views = new ViewCounts();
     private final ConcurrentHashMap<Integer, WorkspaceAccount> accounts = new ConcurrentHashMap<>();
     private final PinnedRanges pinned = new PinnedRanges();
     private final AtomicReferenceArray<@Nullable OwnerAccount> byOwner;
@@ -250,10 +246,7 @@ public final class MemoryLedger {
             end(allocation, System.nanoTime());
             return;
         }
-        LiveAllocation parent = views.isEmpty() ? null : views.remove(key);
-        if (parent != null) {
-            parent.viewDeleted();
-        }
+        views.deleted(key);
     }
 
     /** The allocation behind {@code key} moved to {@code address} and takes {@code bytes}; unknown keys are ignored. */
@@ -292,20 +285,7 @@ public final class MemoryLedger {
     /** A view of the allocation behind {@code parentKey} was made. Costs next to nothing for parents that are small, unknown or
      * a network's flat arrays, whose views are not counted. */
     public void viewCreated(long parentKey, long viewKey) {
-        if (uncounted.holds(parentKey)) {
-            return;
-        }
-        LiveAllocation parent = large.get(parentKey);
-        if (parent == null) {
-            parent = views.isEmpty() ? null : views.get(parentKey);
-        }
-        if (parent == null) {
-            uncounted.add(parentKey);
-        } else {
-            parent.viewCreated();
-            views.put(viewKey, parent);
-            uncounted.remove(viewKey);
-        }
+        views.created(parentKey, viewKey);
     }
 
     /** An array was placed inside a workspace block. */
@@ -557,7 +537,7 @@ public final class MemoryLedger {
             int after = owners.idOf(new Owner(network, "", old.phase(), category, old.workspace()));
             if (allocation.move(before, after)) {
                 if (NETWORK_LONG.contains(category)) {
-                    large.remove(key);
+                    allocation.countNoMoreViews();
                 }
                 moved(allocation, before, after);
                 return true;
@@ -643,7 +623,7 @@ public final class MemoryLedger {
 
     /** Hands each live allocation with memory of its own and its key to {@code action}; those that begin or end meanwhile may be missed. */
     public void forEachLive(BiConsumer<Long, LiveAllocation> action) {
-        live.forEach(action);
+        live.entries().forEach(action);
     }
 
     public @Nullable LiveAllocation find(long key) {
@@ -669,7 +649,7 @@ public final class MemoryLedger {
 
     /** Java heap that the books themselves take, estimated from the number of their entries. */
     public long memoryBytes() {
-        return LIVE_BYTES * (live.size() + large.size() + views.size())
+        return LIVE_BYTES * (live.size() + views.size())
                 + OWNER_BYTES * owners.size()
                 + WORKSPACE_BYTES * accounts.size()
                 + SLOT_BYTES * owners.capacity();
@@ -696,25 +676,16 @@ public final class MemoryLedger {
 
     private @Nullable LiveAllocation put(long key, LiveAllocation allocation) {
         LiveAllocation stale = live.put(key, allocation);
-        if (isLarge(allocation)) {
-            large.put(key, allocation);
-            uncounted.remove(key);
-        } else if (stale != null && isLarge(stale)) {
-            large.remove(key);
-        }
+        views.allocated(key, allocation, stale);
         return stale;
     }
 
     private @Nullable LiveAllocation take(long key) {
         LiveAllocation allocation = live.remove(key);
-        if (allocation != null && isLarge(allocation)) {
-            large.remove(key);
+        if (allocation != null) {
+            views.freed(key, allocation);
         }
         return allocation;
-    }
-
-    private static boolean isLarge(LiveAllocation allocation) {
-        return allocation.roundedBytes() >= AllocationSites.MINIMUM_BYTES;
     }
 
     private void begin(LiveAllocation a, ThreadContext context) {

@@ -12,13 +12,17 @@ import org.jspecify.annotations.Nullable;
  * <p>Threading: confined to its thread; {@link #current()} returns the caller's.
  */
 public final class ThreadContext {
+    private static final AllocationKind[] KINDS = AllocationKind.values();
+    private static final int DETACHED = AllocationKind.DETACHED.ordinal();
     private static final ThreadLocal<ThreadContext> CURRENT = ThreadLocal.withInitial(ThreadContext::new);
 
     private final long threadId = Thread.currentThread().getId();
     private @Nullable OwnerTable owners;
     private int owner = OwnerTable.UNKNOWN;
     private long iteration = -1;
-    private AllocationKind intent = AllocationKind.DETACHED;
+    /** A number, since the collector's barrier makes each reference written here wait for all writes before it. */
+    private int intent = DETACHED;
+    /** That of the last intent, for the same reason. */
     private @Nullable WorkspaceAccount account;
 
     private ThreadContext() {}
@@ -66,22 +70,23 @@ public final class ThreadContext {
 
     /** What the next native allocation of this thread is for. */
     public AllocationKind intent() {
-        return intent;
+        return KINDS[intent];
     }
 
     /** The workspace that the next native allocation of this thread serves, if any. */
     public @Nullable WorkspaceAccount account() {
-        return account;
+        return intent == DETACHED ? null : account;
     }
 
-    /** Announces native allocations for {@code workspace}; undo with {@link #endIntent()} in a finally block. */
+    /** Announces native allocations for {@code workspace}, not detached ones; undo with {@link #endIntent()} in a finally block. */
     public void beginIntent(AllocationKind kind, WorkspaceAccount workspace) {
-        intent = kind;
-        account = workspace;
+        intent = kind.ordinal();
+        if (account != workspace) {
+            account = workspace;
+        }
     }
 
     public void endIntent() {
-        intent = AllocationKind.DETACHED;
-        account = null;
+        intent = DETACHED;
     }
 }

@@ -46,6 +46,39 @@ class MemoryPoolReplayTest {
         settles("workspaces and garbage", pool, device, 0, () -> garbage(pool, garbage), 1.05);
     }
 
+    /**
+     * A GPU's steps once workspaces have settled: new arrays for each batch and scalars, which the collector frees every few
+     * steps, long after the device has passed them. After the first such round the device is not asked again.
+     */
+    @ParameterizedTest
+    @ValueSource(ints = {5, 11, 23})
+    void replay_ofBatchesThatWaitForTheCollector_settlesWithin5Percent(int stepsBetweenCollections) {
+        SimulatedDevice device = new SimulatedDevice(32L << 30, 2 * MIB, true);
+        device.beBusy();
+        MemoryPool pool = new MemoryPool(device, device, PoolOptions.UNLIMITED);
+        pool.allocate(867 * MIB + 100, EVERY_STREAM);
+        Deque<Long> garbage = new ArrayDeque<>();
+        int[] step = {0};
+        settles(
+                "batches, collected every " + stepsBetweenCollections + " steps",
+                pool,
+                device,
+                2 * stepsBetweenCollections,
+                () -> {
+                    garbage.addLast(pool.allocate(1024 * 784 * 4, EVERY_STREAM));
+                    garbage.addLast(pool.allocate(1024 * 10 * 4, EVERY_STREAM));
+                    for (int i = 0; i < 22; i++) {
+                        garbage.addLast(pool.allocate(4, EVERY_STREAM));
+                    }
+                    if (++step[0] % stepsBetweenCollections == 0) {
+                        garbage.forEach(array -> pool.free(array, EVERY_STREAM));
+                        garbage.clear();
+                    }
+                    device.finishAll(); // a workspace closes, and the thread waits for its streams
+                },
+                1.05);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"lenet", "vgg", "residual_graph"})
     void replay_ofRecordedIterationsWithoutWorkspaces_settlesWithin5Percent(String name) throws IOException {

@@ -6,6 +6,8 @@ import static io.memopt.allocator.pool.StreamEvents.EVERY_STREAM;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.HashMap;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -251,5 +253,77 @@ class MemoryPoolTest {
         assertThat(MemoryPool.rounded(513)).isEqualTo(1024);
         assertThatThrownBy(() -> MemoryPool.rounded(0)).hasMessageContaining("bytes=0");
         assertThatThrownBy(() -> MemoryPool.rounded(Long.MAX_VALUE)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    /** A mark covers many frees and is made before they are needed: the device has time, and no allocation waits for it. */
+    @Test
+    void allocate_onEveryStreamWithRoom_neitherWaitsNorMarksEachFree() {
+        LateEvents events = new LateEvents(20);
+        MemoryPool pool = new MemoryPool(device, events, PoolOptions.UNLIMITED);
+        pool.free(pool.allocate(64 * MIB, EVERY_STREAM), EVERY_STREAM);
+        pool.free(pool.allocate(MIB, EVERY_STREAM), EVERY_STREAM);
+        long calls = device.calls().total();
+        long waits = pool.statistics().waits();
+        int recorded = events.recorded;
+
+        int rounds = 6400;
+        for (int i = 0; i < rounds; i++) {
+            pool.free(pool.allocate(MIB, EVERY_STREAM), EVERY_STREAM);
+            events.now++;
+        }
+
+        assertThat(pool.statistics().waits()).isEqualTo(waits);
+        assertThat(device.calls().total()).isEqualTo(calls);
+        assertThat(events.recorded - recorded).isLessThanOrEqualTo(rounds / 16);
+    }
+
+    @Test
+    void allocate_whileMemoryGrowsLittleByLittle_asksTheDeviceSeldom() {
+        device = new SimulatedDevice(4096 * MIB, 2 * MIB, true);
+        MemoryPool pool = pool();
+        pool.allocate(1000 * MIB, EVERY_STREAM);
+        int asked = 0;
+        for (int step = 0; step < 100; step++) {
+            long calls = device.calls().total();
+            pool.allocate(3 * MIB, EVERY_STREAM);
+            asked += device.calls().total() > calls ? 1 : 0;
+        }
+
+        assertThat(asked).isLessThanOrEqualTo(25);
+        assertThat(pool.statistics().reservedPeakBytes()).isLessThanOrEqualTo(1300L * MIB * 105 / 100);
+    }
+
+    /** The device gets to an event so many moments after it was recorded, or when someone waits. */
+    private static final class LateEvents implements StreamEvents {
+        private final long delay;
+        private final Map<Long, Long> due = new HashMap<>();
+        private long now;
+        private int recorded;
+
+        LateEvents(long delay) {
+            this.delay = delay;
+        }
+
+        @Override
+        public long record(long stream) {
+            recorded++;
+            due.put((long) recorded, now + delay);
+            return recorded;
+        }
+
+        @Override
+        public boolean isDone(long event) {
+            return due.get(event) <= now;
+        }
+
+        @Override
+        public void await(long event) {
+            now = Math.max(now, due.get(event));
+        }
+
+        @Override
+        public void discard(long event) {
+            due.remove(event);
+        }
     }
 }

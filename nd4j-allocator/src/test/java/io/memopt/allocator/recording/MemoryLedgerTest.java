@@ -264,6 +264,18 @@ class MemoryLedgerTest {
     }
 
     @Test
+    void views_ofANetworksFlatArray_areCountedNoMoreOnceItIsKnown() {
+        ledger.allocated(HOST, 1, 1, 1 << 20, 1 << 20);
+        ledger.viewCreated(1, 2);
+        ledger.reclassify(1, "net", Category.GRADIENTS);
+
+        ledger.viewCreated(1, 3);
+        ledger.viewCreated(2, 4);
+
+        assertThat(ledger.find(1)).extracting(LiveAllocation::views).isEqualTo(1);
+    }
+
+    @Test
     void windowPeak_whenTaken_restartsAtThePresentLevel() {
         PeakWindow window = ledger.openPeakWindow();
         ledger.allocated(HOST, 1, 1, 100, 100);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
 // SPDX-License-Identifier: Apache-2.0
-package io.memopt;
+package io.memopt.verify;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -8,11 +8,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** One line about the machine, for figures that are quoted. */
-final class Hardware {
+public final class Hardware {
     private Hardware() {}
 
     /** Processor model, usable processors, architecture and operating system. */
-    static String describe() {
+    public static String describe() {
         return cpuModel() + ", " + Runtime.getRuntime().availableProcessors() + " processors, "
                 + System.getProperty("os.arch") + ", " + System.getProperty("os.name");
     }

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt;
+
+import io.memopt.strategy.Reuse;
+import io.memopt.strategy.budget.BudgetLevers;
+import io.memopt.strategy.step.StepOptions;
+import java.nio.file.Path;
+import java.util.function.IntConsumer;
+import org.deeplearning4j.nn.api.Model;
+import org.jspecify.annotations.Nullable;
+
+/** What a budget moves in a session. */
+final class SessionLevers implements BudgetLevers {
+    private final Session session;
+    private final MemOptConfig config;
+
+    SessionLevers(Session session, MemOptConfig config) {
+        this.session = session;
+        this.config = config;
+    }
+
+    @Override
+    public void reuse(Reuse reuse) {
+        @Nullable Path profile = config.planProfile().orElse(null);
+        if (reuse != Reuse.OFF) {
+            session.releaseGarbage();
+        }
+        if (reuse == Reuse.SIZED) {
+            session.sizeReuse(profile, config.arenas());
+        } else if (reuse == Reuse.PLANNED) {
+            session.planReuse(profile, config.arenas(), config.planPoison());
+        }
+    }
+
+    @Override
+    public void step(Model model, StepOptions options) {
+        session.replaceStep(model, options);
+    }
+
+    @Override
+    public boolean rehearse(Model model, IntConsumer give) {
+        return session.rehearseHeld(model, give);
+    }
+}

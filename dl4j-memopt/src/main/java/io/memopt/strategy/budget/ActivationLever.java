@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import java.util.List;
+
+/** How activations of one network can be kept or computed again. Threading: the training thread. */
+interface ActivationLever {
+
+    /** Ways to keep activations, {@link Keep#ALL} first. */
+    List<Keep> choices();
+
+    /** Computes gradients of the minibatch that the network holds. */
+    void pass(Keep keep);
+
+    /** Time to compute again what {@code keep} does not keep, as share of a pass that keeps all. */
+    double extraShare(Keep keep);
+
+    /** Lever of a network of which all activations are kept. */
+    static ActivationLever none(Runnable pass) {
+        return new ActivationLever() {
+            @Override
+            public List<Keep> choices() {
+                return List.of(Keep.ALL);
+            }
+
+            @Override
+            public void pass(Keep keep) {
+                pass.run();
+            }
+
+            @Override
+            public double extraShare(Keep keep) {
+                return 0;
+            }
+        };
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import io.memopt.strategy.Reuse;
+import io.memopt.strategy.step.StepOptions;
+import java.util.function.IntConsumer;
+import org.deeplearning4j.nn.api.Model;
+
+/** What a decision is put into effect with. Called on the training thread, between iterations. */
+public interface BudgetLevers {
+
+    /** Begins reuse of at least this kind; it does not go back to less. */
+    void reuse(Reuse reuse);
+
+    /** Trains {@code model} by {@code options} from now on, whatever was set before. */
+    void step(Model model, StepOptions options);
+
+    /**
+     * Has reuse learn what the minibatch that {@code model} holds needs.
+     *
+     * @param give hands so many of its examples to the network
+     * @return whether reuse serves passes as asked; false when no plan could be proved
+     */
+    boolean rehearse(Model model, IntConsumer give);
+}

@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import io.memopt.listeners.training.TrainingTracker;
+import io.memopt.strategy.NetworkAccess;
+import io.memopt.strategy.Reuse;
+import io.memopt.strategy.Untouched;
+import io.memopt.strategy.step.HeldMinibatch;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import org.deeplearning4j.nn.api.Model;
+
+/**
+ * Decides how a network is to train within a budget, from the minibatch that it holds, and puts that into effect:
+ *
+ * <ol>
+ *   <li>Passes with two and three examples give what each way takes at any batch; nothing larger is tried.
+ *   <li>Of the ways that fit, the one that should be fastest is begun, rehearsed, and one of its passes is timed. While another
+ *       promises to be faster than what was measured, that one is tried, too, at most {@value #MAX_TIMED} of them.
+ *   <li>The fastest stays. Of ways that differ by less than {@value #ALIKE_PERCENT} % the one that changes least is taken.
+ * </ol>
+ *
+ * <p>Threading: the training thread.
+ */
+final class BudgetPlanner {
+    static final int MAX_TIMED = 3;
+    static final int ALIKE_PERCENT = 2;
+    private static final double ALIKE = 1 + ALIKE_PERCENT / 100.0;
+    /** A pass that takes longer is timed once, others three times. */
+    private static final long LONG_NANOS = 1_500_000_000L;
+
+    private static final int TIMINGS = 3;
+
+    private final Model model;
+    private final TrainingTracker tracker;
+    private final BudgetLevers levers;
+    private final HeldMinibatch held;
+    private final long limitBytes;
+    private final int accumulate;
+    private final PriceList prices;
+    private final StepTimes times;
+    private final Set<Way> unprovable = new HashSet<>();
+
+    private BudgetPlanner(
+            Model model,
+            TrainingTracker tracker,
+            BudgetLevers levers,
+            HeldMinibatch held,
+            long limitBytes,
+            int accumulate,
+            PriceList prices,
+            ActivationLever lever) {
+        this.model = model;
+        this.tracker = tracker;
+        this.levers = levers;
+        this.held = held;
+        this.limitBytes = limitBytes;
+        this.accumulate = accumulate;
+        this.prices = prices;
+        this.times = new StepTimes(lever, prices.batch());
+    }
+
+    /** What was decided, and the ways that it was decided among. */
+    record Decision(PriceList prices, StepTimes times, Priced chosen) {}
+
+    /**
+     * Decides.
+     *
+     * @param accumulate minibatches of one update
+     * @throws BudgetException if no way fits; nothing is in effect then
+     */
+    static Decision decide(
+            Model model,
+            TrainingTracker tracker,
+            BudgetLevers levers,
+            BudgetOptions options,
+            int accumulate,
+            long limit) {
+        HeldMinibatch held = HeldMinibatch.of(model);
+        levers.reuse(Reuse.RELEASED);
+        Trial trial = Trial.of(model, tracker, held);
+        PriceList prices = PriceList.of(
+                model.batchSize(),
+                trial.memories(),
+                FlatBytes.of(model),
+                held.bytes(),
+                Trial.partsAllowed(model, options.exactness()),
+                accumulate > 1,
+                options.exactness());
+        return new BudgetPlanner(model, tracker, levers, held, limit, accumulate, prices, trial.lever()).decide();
+    }
+
+    private Decision decide() {
+        times.measureUpdate(Objects.requireNonNull(model.getGradientsViewArray(), "gradients"));
+        Optional<Priced> measured = Optional.empty();
+        for (int timed = 0; timed < MAX_TIMED; timed++) {
+            Priced best = best();
+            if (times.isMeasured(best.way())) {
+                break;
+            }
+            measured = Optional.of(best);
+            tryOut(best.way());
+        }
+        Priced chosen = best();
+        if (measured.isEmpty() || !measured.get().equals(chosen)) {
+            begin(chosen.way());
+        }
+        return new Decision(prices, times, chosen);
+    }
+
+    /** The way that should be fastest among those that fit, and changes least among those as fast. */
+    private Priced best() {
+        List<Priced> fitting = prices.ways().stream()
+                .filter(priced -> priced.bytes() <= limitBytes && !unprovable.contains(priced.way()))
+                .toList();
+        double fastest = fitting.stream()
+                .mapToDouble(priced -> times.step(priced.way()))
+                .min()
+                .orElseThrow(this::refusal);
+        return fitting.stream()
+                .filter(priced -> times.step(priced.way()) <= fastest * ALIKE)
+                .min(Comparator.<Priced, Boolean>comparing(priced -> !times.isMeasured(priced.way()))
+                        .thenComparing(priced -> priced.way().parts())
+                        .thenComparing(priced -> !priced.way().keep().isAll())
+                        .thenComparing(priced -> priced.way().reuse())
+                        .thenComparing(priced -> times.step(priced.way())))
+                .orElseThrow();
+    }
+
+    private BudgetException refusal() {
+        Priced least = prices.ways().stream()
+                .filter(priced -> !unprovable.contains(priced.way()))
+                .min(Comparator.comparingLong(Priced::bytes))
+                .orElse(prices.plain());
+        return new BudgetException(
+                tracker.track(model),
+                prices.batch(),
+                limitBytes,
+                least.bytes(),
+                least.way().text(prices.batch()),
+                "");
+    }
+
+    /** Puts {@code way} into effect for the minibatch that {@code model} holds; false when its plans cannot be proved. */
+    static boolean begin(Model model, BudgetLevers levers, Way way, int batch, int accumulate) {
+        HeldMinibatch held = HeldMinibatch.of(model);
+        levers.reuse(way.reuse());
+        levers.step(model, way.step(batch, accumulate));
+        try {
+            return levers.rehearse(model, examples -> held.give(0, examples));
+        } finally {
+            held.restore();
+        }
+    }
+
+    private void begin(Way way) {
+        boolean served = begin(model, levers, way, prices.batch(), accumulate);
+        if (!served) {
+            prices.ways().stream()
+                    .map(Priced::way)
+                    .filter(other ->
+                            other.reuse() == Reuse.PLANNED && other.keep().equals(way.keep()))
+                    .forEach(unprovable::add);
+        }
+    }
+
+    private void tryOut(Way way) {
+        begin(way);
+        if (!unprovable.contains(way)) {
+            held.give(0, way.partOf(prices.batch()));
+            try {
+                Untouched.by(model, () -> times.measured(way, fastestPass()));
+            } finally {
+                held.restore();
+            }
+        }
+    }
+
+    private double fastestPass() {
+        pass();
+        double least = Double.MAX_VALUE;
+        for (int i = 0; i < TIMINGS && (i == 0 || least < LONG_NANOS); i++) {
+            long begun = System.nanoTime();
+            pass();
+            least = Math.min(least, (double) (System.nanoTime() - begun));
+        }
+        return least;
+    }
+
+    private void pass() {
+        NetworkAccess.computeSilently(model);
+        tracker.passEnded(model);
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Choices kept across runs, as JSON; trouble with the file is told and stops nothing. Bounded: the {@value #MAX_CHOICES} latest.
+ *
+ * <pre>
+ *   {"format": "memopt-budgets", "version": 1, "choices": {KEY: {"plain": ROW, "chosen": ROW, "front": [ROW, ..]}, ..}}
+ * </pre>
+ */
+final class BudgetProfile {
+    static final int MAX_CHOICES = 64;
+
+    private static final Logger log = LoggerFactory.getLogger(BudgetProfile.class);
+    private static final String FORMAT = "memopt-budgets";
+    private static final int VERSION = 1;
+    private static final Gson GSON =
+            new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
+
+    private final @Nullable Path file;
+
+    private BudgetProfile(@Nullable Path file) {
+        this.file = file;
+    }
+
+    /** What was chosen, and among what. */
+    record Remembered(BudgetRow plain, BudgetRow chosen, List<BudgetRow> front) {
+        Remembered {
+            front = List.copyOf(front);
+        }
+    }
+
+    private record Document(
+            String format, int version, @Nullable Map<String, Remembered> choices) {}
+
+    /** Of {@code file}; of none, which remembers nothing. */
+    static BudgetProfile of(Optional<Path> file) {
+        return new BudgetProfile(file.orElse(null));
+    }
+
+    /** What was chosen for {@code key}. */
+    Optional<Remembered> find(String key) {
+        return Optional.ofNullable(choices().get(key));
+    }
+
+    /** Remembers. */
+    void put(String key, Remembered choice) {
+        if (file == null) {
+            return;
+        }
+        Map<String, Remembered> choices = new LinkedHashMap<>(choices());
+        choices.remove(key);
+        choices.put(key, choice);
+        while (choices.size() > MAX_CHOICES) {
+            choices.remove(choices.keySet().iterator().next());
+        }
+        try {
+            write(file, GSON.toJson(new Document(FORMAT, VERSION, choices)));
+        } catch (IOException e) {
+            log.warn("The choice for the budget could not be kept in {}: {}", file, e.toString());
+        }
+    }
+
+    private static void write(Path file, String text) throws IOException {
+        Path folder = file.toAbsolutePath().getParent();
+        Path fresh = Files.createTempFile(folder, file.getFileName().toString(), ".new");
+        try {
+            Files.writeString(fresh, text + "\n", StandardCharsets.UTF_8);
+            Files.move(fresh, file, StandardCopyOption.REPLACE_EXISTING);
+        } finally {
+            Files.deleteIfExists(fresh);
+        }
+    }
+
+    private Map<String, Remembered> choices() {
+        if (file == null || !Files.exists(file)) {
+            return Map.of();
+        }
+        try {
+            Document document = GSON.fromJson(Files.readString(file, StandardCharsets.UTF_8), Document.class);
+            if (document != null
+                    && FORMAT.equals(document.format())
+                    && document.version() == VERSION
+                    && document.choices() != null) {
+                return new LinkedHashMap<>(document.choices());
+            }
+            log.warn("{} is no profile of budgets of version {}. Budgets are decided anew.", file, VERSION);
+        } catch (IOException | RuntimeException e) { // Gson throws what the records do when a row makes no sense.
+            log.warn("{} cannot be read: {}. Budgets are decided anew.", file, e.toString());
+        }
+        return Map.of();
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import io.memopt.listeners.training.TrainingTracker;
+import io.memopt.strategy.NetworkAccess;
+import io.memopt.strategy.checkpoint.ChainCuts;
+import io.memopt.strategy.checkpoint.CheckpointedPass;
+import io.memopt.strategy.checkpoint.Segments;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+
+/** Checkpointing of a chain of layers. */
+final class ChainLever implements ActivationLever {
+    private final MultiLayerNetwork network;
+    private final TrainingTracker tracker;
+    private final ChainCuts.Measured measured;
+    private final List<Keep> choices = new ArrayList<>(List.of(Keep.ALL));
+    private final Map<Keep, CheckpointedPass> passes = new HashMap<>();
+
+    /** Measures the layers with the minibatch that {@code network} holds, in two passes. */
+    ChainLever(MultiLayerNetwork network, TrainingTracker tracker) {
+        this.network = network;
+        this.tracker = tracker;
+        ChainCuts.measure(network, tracker); // The first pass is that of a JVM that has not compiled it yet.
+        this.measured = ChainCuts.measure(network, tracker);
+        ChainCuts.of(measured.chain()).forEach(cut -> choices.add(new Keep(cut.ends())));
+    }
+
+    @Override
+    public List<Keep> choices() {
+        return List.copyOf(choices);
+    }
+
+    @Override
+    public void pass(Keep keep) {
+        if (keep.isAll()) {
+            NetworkAccess.computePlainly(network);
+        } else {
+            passes.computeIfAbsent(keep, its -> new CheckpointedPass(network, new Segments(its.cuts()), tracker))
+                    .compute();
+        }
+    }
+
+    @Override
+    public double extraShare(Keep keep) {
+        return keep.isAll() ? 0 : (double) new Segments(keep.cuts()).nanos(measured.chain()) / measured.plainNanos();
+    }
+}

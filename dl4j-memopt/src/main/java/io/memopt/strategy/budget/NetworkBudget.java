@@ -1,0 +1,367 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.event.TrainingObserver;
+import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.recording.ByteSize;
+import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.recording.PeakWindow;
+import io.memopt.listeners.training.ModelObserver;
+import io.memopt.listeners.training.TrainingTracker;
+import io.memopt.strategy.NetworkIdentity;
+import io.memopt.strategy.Reuse;
+import io.memopt.strategy.SampleMinibatch;
+import io.memopt.strategy.step.FirstMinibatch;
+import io.memopt.strategy.step.HeldMinibatch;
+import io.memopt.strategy.step.StepOptions;
+import java.lang.ref.WeakReference;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.BackpropType;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.dataset.api.MultiDataSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The budget of one network: decides with the first minibatch, or before from a sample, and watches what comes of it. Holds the
+ * network weakly.
+ *
+ * <p>Threading: decisions on the training thread; reports from any.
+ */
+public final class NetworkBudget implements ModelObserver, TrainingObserver, AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(NetworkBudget.class);
+    private static final double NANOS_PER_MILLI = 1e6;
+    /** Iterations that the actual time is the median of. */
+    private static final int KEPT = 256;
+    /** The first iteration makes the updater's state, and its begin lies before the decision. */
+    private static final int UNTIMED = 2;
+
+    private final WeakReference<Model> network;
+    private final String name;
+    private final TrainingTracker tracker;
+    private final BudgetLevers levers;
+    private final BudgetOptions options;
+    private final int accumulate;
+    private final MemorySpace space = Nd4jFacts.isCuda() ? MemorySpace.DEVICE : MemorySpace.HOST;
+    private final BudgetProfile profile;
+    private final FirstMinibatch first;
+    private final long[] stepNanos = new long[KEPT];
+    private int iterations;
+    private volatile @Nullable Outcome outcome;
+    private @Nullable PeakWindow window;
+    private long actualPeak;
+    private boolean toldLarger;
+    private boolean toldWorker;
+    /** Nobody knows what training takes, so that it goes on as it is. */
+    private boolean failed;
+
+    /** A decision; {@code othersBytes}: what was reserved then that the budget does not count. */
+    private record Outcome(BudgetReport report, long othersBytes) {}
+
+    private NetworkBudget(
+            Model model, TrainingTracker tracker, BudgetLevers levers, BudgetOptions options, int accumulate) {
+        this.network = new WeakReference<>(model);
+        this.name = tracker.track(model);
+        this.tracker = tracker;
+        this.levers = levers;
+        this.options = options;
+        this.accumulate = accumulate;
+        this.profile = BudgetProfile.of(options.profile());
+        this.first = FirstMinibatch.await(model, tracker, this::decide);
+    }
+
+    /**
+     * Refuses networks of which no budget can be kept.
+     *
+     * @throws IllegalArgumentException with the setting that stands in the way
+     */
+    public static void check(Model model, BudgetOptions options) {
+        String why = refusal(model);
+        if (!why.isEmpty()) {
+            throw new IllegalArgumentException("budget=" + options + " but the network " + why);
+        }
+    }
+
+    private static String refusal(Model model) {
+        boolean layers = model instanceof MultiLayerNetwork;
+        BackpropType backprop = layers
+                ? ((MultiLayerNetwork) model).getLayerWiseConfigurations().getBackpropType()
+                : ((ComputationGraph) model).getConfiguration().getBackpropType();
+        if (backprop != BackpropType.Standard) {
+            return "is trained by " + backprop
+                    + ", expected Standard: what segments of a sequence take cannot be told from a few examples";
+        }
+        WorkspaceMode mode = layers
+                ? ((MultiLayerNetwork) model).getLayerWiseConfigurations().getTrainingWorkspaceMode()
+                : ((ComputationGraph) model).getConfiguration().getTrainingWorkspaceMode();
+        return mode == WorkspaceMode.NONE
+                ? "trains with WorkspaceMode.NONE, expected ENABLED: without workspaces arrays wait for the Java garbage"
+                        + " collector, and nothing bounds them"
+                : "";
+    }
+
+    /**
+     * Waits for the first minibatch of {@code model}, which decides.
+     *
+     * @param accumulate minibatches of one update
+     */
+    public static NetworkBudget begin(
+            Model model, TrainingTracker tracker, BudgetLevers levers, BudgetOptions options, int accumulate) {
+        NetworkBudget budget = new NetworkBudget(model, tracker, levers, options, accumulate);
+        tracker.addModelObserver(budget);
+        tracker.addObserver(budget);
+        return budget;
+    }
+
+    /** Whether this is the budget of {@code model}. */
+    public boolean isOf(Model model) {
+        return network.refersTo(model);
+    }
+
+    /**
+     * Decides for minibatches shaped as {@code sample}, unless that was done; the network is as it was afterwards.
+     *
+     * @throws BudgetException if no way to train fits
+     * @throws IllegalArgumentException if the sample has too few examples, or cannot be split
+     */
+    public void decide(Model model, MultiDataSet sample) {
+        SampleMinibatch.with(model, sample, () -> decide(model));
+    }
+
+    /**
+     * Decides with the minibatch that {@code model} holds, unless that was done. When something unforeseen stands in the way, a
+     * warning says so, and training goes on without a budget.
+     *
+     * @throws BudgetException if no way to train fits
+     * @throws IllegalArgumentException if the minibatch has too few examples, or cannot be split
+     */
+    public void decide(Model model) {
+        if (outcome == null && !failed) {
+            checkRows(model);
+            MemoryLedger ledger = tracker.recording().ledger();
+            long others = Math.max(0, ledger.reservedBytes(space) - held(model));
+            PeakWindow fresh = ledger.openPeakWindow();
+            try {
+                keep(decided(model, others, fresh), fresh);
+            } catch (BudgetException | Error e) {
+                undo(model, fresh);
+                throw e;
+            } catch (RuntimeException e) {
+                undo(model, fresh);
+                failed = true;
+                first.close();
+                log.warn("The budget of {} cannot be decided. Training goes on without one.", name, e);
+            }
+        }
+    }
+
+    private void keep(Outcome decided, PeakWindow its) {
+        first.close();
+        synchronized (this) {
+            outcome = decided;
+            window = its;
+        }
+        log.info("{}", decided.report());
+    }
+
+    private void undo(Model model, PeakWindow fresh) {
+        fresh.close();
+        levers.step(model, new StepOptions(StepOptions.WHOLE, accumulate, 1));
+    }
+
+    private Outcome decided(Model model, long others, PeakWindow peaks) {
+        long begun = System.nanoTime();
+        long limit = limit(model);
+        String key = key(model);
+        Optional<BudgetProfile.Remembered> known = profile.find(key).filter(choice -> again(model, choice, limit));
+        BudgetProfile.Remembered choice = known.orElseGet(() -> decidedAnew(model, limit));
+        long deciding = Math.max(0, peaks.take().reservedBytes(space) - others);
+        if (deciding > limit) {
+            throw tooMuchToDecide(model, limit, deciding, choice.chosen());
+        }
+        if (known.isEmpty()) {
+            profile.put(key, choice);
+        }
+        BudgetReport report = new BudgetReport(
+                options.toString(),
+                limit,
+                model.batchSize(),
+                choice.plain(),
+                choice.chosen(),
+                choice.front(),
+                deciding,
+                (System.nanoTime() - begun) / NANOS_PER_MILLI,
+                known.isPresent(),
+                OptionalLong.empty(),
+                OptionalDouble.empty());
+        return new Outcome(report, others);
+    }
+
+    /** What makes decisions comparable. */
+    private String key(Model model) {
+        return NetworkIdentity.of(model) + " " + HeldMinibatch.of(model).shapes() + " " + options + " "
+                + options.exactness() + " " + accumulate;
+    }
+
+    /** Puts the choice of an earlier run into effect; false when it does not fit now, or cannot be proved any more. */
+    private boolean again(Model model, BudgetProfile.Remembered choice, long limit) {
+        BudgetRow row = choice.chosen();
+        Way way = new Way(new Keep(row.cuts()), row.parts(), row.reuse());
+        if (row.peakBytes() > limit) {
+            return false;
+        }
+        levers.reuse(Reuse.RELEASED);
+        return BudgetPlanner.begin(model, levers, way, model.batchSize(), accumulate);
+    }
+
+    private BudgetProfile.Remembered decidedAnew(Model model, long limit) {
+        BudgetPlanner.Decision decision = BudgetPlanner.decide(model, tracker, levers, options, accumulate, limit);
+        List<BudgetRow> rows =
+                decision.prices().ways().stream().map(way -> row(decision, way)).toList();
+        return new BudgetProfile.Remembered(
+                row(decision, decision.prices().plain()), row(decision, decision.chosen()), ParetoFront.of(rows));
+    }
+
+    private BudgetException tooMuchToDecide(Model model, long limit, long deciding, BudgetRow chosen) {
+        return new BudgetException(
+                name,
+                model.batchSize(),
+                limit,
+                deciding,
+                chosen.strategy(),
+                " Training itself would need no more than " + ByteSize.format(chosen.peakBytes())
+                        + ", but passes with " + PassMemory.HIGH + " examples and a copy of the gradients took that"
+                        + " much to find it out. With larger minibatches they are a smaller share.");
+    }
+
+    private long limit(Model model) {
+        return options.bytes() > 0 ? options.bytes() : (long) (options.share() * (FreeMemory.bytes() + held(model)));
+    }
+
+    private static void checkRows(Model model) {
+        HeldMinibatch held = HeldMinibatch.of(model);
+        if (held.rows() < PassMemory.HIGH) {
+            throw new IllegalArgumentException(
+                    held.rows() == 0
+                            ? "A budget cannot be decided: " + held.whyWhole()
+                            : "A budget cannot be decided with a minibatch of " + held.rows()
+                                    + " examples, expected at least " + PassMemory.HIGH);
+        }
+    }
+
+    /** What exists already of what the budget counts. */
+    private static long held(Model model) {
+        FlatBytes flat = FlatBytes.of(model);
+        return flat.parameters()
+                + (model.getGradientsViewArray() == null ? 0 : flat.gradients())
+                + HeldMinibatch.of(model).bytes();
+    }
+
+    private static BudgetRow row(BudgetPlanner.Decision decision, Priced priced) {
+        int batch = decision.prices().batch();
+        return new BudgetRow(
+                priced.way().text(batch),
+                priced.way().reuse(),
+                priced.way().keep().cuts(),
+                priced.way().parts(),
+                priced.way().exactness(),
+                priced.bytes(),
+                decision.times().step(priced.way()) / NANOS_PER_MILLI);
+    }
+
+    /** What was decided, with what came of it so far; empty before. */
+    public synchronized Optional<BudgetReport> report() {
+        Outcome decided = outcome;
+        PeakWindow peaks = window;
+        if (decided == null || peaks == null) {
+            return Optional.empty();
+        }
+        actualPeak = Math.max(actualPeak, peaks.take().reservedBytes(space) - decided.othersBytes());
+        BudgetReport report = decided.report();
+        return Optional.of(new BudgetReport(
+                report.asked(),
+                report.limitBytes(),
+                report.batch(),
+                report.plain(),
+                report.chosen(),
+                report.front(),
+                report.decidingBytes(),
+                report.decidingMillis(),
+                report.remembered(),
+                iterations == 0 ? OptionalLong.empty() : OptionalLong.of(Math.max(actualPeak, report.decidingBytes())),
+                medianMillis()));
+    }
+
+    private OptionalDouble medianMillis() {
+        int known = Math.min(iterations - UNTIMED, KEPT);
+        if (known <= 0) {
+            return OptionalDouble.empty();
+        }
+        long[] sorted = Arrays.copyOf(stepNanos, known);
+        Arrays.sort(sorted);
+        return OptionalDouble.of(sorted[known / 2] / NANOS_PER_MILLI);
+    }
+
+    @Override
+    public synchronized void iterationEnded(String which, long iteration, long epoch, long nanos) {
+        if (outcome != null && which.equals(name)) {
+            if (iterations >= UNTIMED) {
+                stepNanos[(iterations - UNTIMED) % KEPT] = nanos;
+            }
+            iterations++;
+        }
+    }
+
+    @Override
+    public void gradientsComputed(Model model) {
+        Outcome decided = outcome;
+        if (decided != null
+                && !toldLarger
+                && isOf(model)
+                && model.batchSize() > decided.report().batch()) {
+            toldLarger = true;
+            log.warn(
+                    "{} is trained with {} examples at once; the budget of {} was decided for {} and does not hold."
+                            + " Give rehearse() the largest minibatch.",
+                    name,
+                    model.batchSize(),
+                    ByteSize.format(decided.report().limitBytes()),
+                    decided.report().batch());
+        }
+    }
+
+    @Override
+    public void workerBegins(Model model) {
+        if (!toldWorker && tracker.originalOf(model) == network.get()) {
+            toldWorker = true;
+            log.warn(
+                    "{} is trained by threads with copies of it: the budget of {} is that of one of them, and only kept once"
+                            + " rehearse() has decided.",
+                    name,
+                    options);
+        }
+    }
+
+    /** Decides and watches no more; what is in effect stays until its owner ends it. */
+    @Override
+    public void close() {
+        first.close();
+        tracker.removeModelObserver(this);
+        tracker.removeObserver(this);
+        synchronized (this) {
+            if (window != null) {
+                window.close();
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.nd4j.Recording;
+import io.memopt.allocator.nd4j.WorkspaceReuse;
+import io.memopt.allocator.plan.PlanOptions;
+import io.memopt.allocator.reuse.ArenaPlan;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
+import io.memopt.allocator.reuse.PlannedArray;
+import io.memopt.allocator.use.UseBook;
+import io.memopt.allocator.use.UseWindow;
+import io.memopt.fit.RecordedPasses;
+import io.memopt.strategy.Reuse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.IntConsumer;
+
+/**
+ * What a pass takes in workspaces and in arrays outside them, at any batch and for each kind of reuse, from passes with two and with
+ * three examples: every array's size is a straight line over the batch. Threading: confined.
+ */
+final class PassMemory {
+    /** A batch of one takes other ways through some layers. */
+    static final int LOW = 2;
+
+    static final int HIGH = 3;
+
+    private static final Duration PLANNING = Duration.ofMillis(200);
+
+    private final RecordedPasses passes;
+    private final List<ArenaPlan> plans;
+    private final Map<Integer, Optional<ArenaPlan>> byBatch = new HashMap<>();
+
+    private PassMemory(RecordedPasses passes, List<ArenaPlan> plans) {
+        this.passes = passes;
+        this.plans = plans;
+    }
+
+    /**
+     * Records two passes, which nothing but ND4J may serve.
+     *
+     * @param pass computes so many examples of the minibatch
+     * @return empty when the two passes ask for other arrays
+     */
+    static Optional<PassMemory> record(Recording recording, IntConsumer pass) {
+        List<ArenaPlan> plans = new ArrayList<>();
+        UseBook book = MemoryHooks.borrowUses();
+        try {
+            return RecordedPasses.record(recording, LOW, HIGH, batch -> {
+                        UseWindow window = book.openWindow();
+                        pass.accept(batch);
+                        plans.add(plan(window));
+                    })
+                    .map(passes -> new PassMemory(passes, List.copyOf(plans)));
+        } finally {
+            MemoryHooks.returnUses(book);
+        }
+    }
+
+    private static ArenaPlan plan(UseWindow window) {
+        List<PlannedArray> arrays = window.close().stream()
+                .filter(array -> NetworkWorkspaces.serves(array.workspace()))
+                .map(array -> PlannedArray.of(array, false))
+                .toList();
+        return ArenaPlan.of(arrays, PlanOptions.within(PLANNING));
+    }
+
+    /** Bytes at {@code batch}, with planned workspaces or with ND4J's own; empty when there is no plan for that batch. */
+    OptionalLong bytes(Reuse reuse, int batch) {
+        RecordedPasses.Need need = passes.at(batch);
+        if (reuse != Reuse.PLANNED) {
+            return OptionalLong.of(need.peakBytes());
+        }
+        Optional<ArenaPlan> plan = plan(batch);
+        return plan.isEmpty()
+                ? OptionalLong.empty()
+                : OptionalLong.of(plan.get().height() + need.detachedBytes());
+    }
+
+    private Optional<ArenaPlan> plan(int batch) {
+        return byBatch.computeIfAbsent(
+                batch,
+                its -> plans.get(0)
+                        .extrapolate(
+                                LOW,
+                                plans.get(1),
+                                HIGH,
+                                its,
+                                WorkspaceReuse::roundedBytes,
+                                PlanOptions.within(PLANNING)));
+    }
+}

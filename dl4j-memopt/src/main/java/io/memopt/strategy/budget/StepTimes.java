@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Map;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * How long an iteration takes in one way or another: measured where a pass was timed, elsewhere what follows from that.
+ *
+ * <pre>
+ *   step = parts * pass(part) * (1 + what is computed again) + sums of gradients + update
+ * </pre>
+ *
+ * Where a part was not timed, the time is in proportion to that of the nearest size that was. Threading: confined.
+ */
+final class StepTimes {
+    /** Goes over an array as long as the parameters: division by the batch, updater (three arrays), step. */
+    private static final int UPDATE_PASSES = 5;
+
+    private static final int TIMINGS = 3;
+
+    private final ActivationLever lever;
+    private final int batch;
+    private final Map<Integer, Double> plainByPart = new HashMap<>();
+    private final Map<Way, Double> measured = new HashMap<>();
+    private double goNanos;
+
+    StepTimes(ActivationLever lever, int batch) {
+        this.lever = lever;
+        this.batch = batch;
+    }
+
+    /** Times one go over {@code gradients}, whose bits stay. */
+    void measureUpdate(INDArray gradients) {
+        double least = Double.MAX_VALUE;
+        for (int i = 0; i < TIMINGS; i++) {
+            long begun = System.nanoTime();
+            gradients.muli(1);
+            least = Math.min(least, (double) (System.nanoTime() - begun));
+        }
+        goNanos = least;
+    }
+
+    /** One pass over the largest part of {@code way} took so long. */
+    void measured(Way way, double passNanos) {
+        int part = way.partOf(batch);
+        plainByPart.put(part, passNanos / (1 + lever.extraShare(way.keep())));
+        measured.put(way, step(way, passNanos));
+    }
+
+    boolean isMeasured(Way way) {
+        return measured.containsKey(way);
+    }
+
+    /** Nanoseconds of an iteration. */
+    double step(Way way) {
+        Double known = measured.get(way);
+        return known != null ? known : step(way, plain(way.partOf(batch)) * (1 + lever.extraShare(way.keep())));
+    }
+
+    private double step(Way way, double passNanos) {
+        int parts = way.parts();
+        // The last part may be smaller: time goes with examples.
+        double shares = (double) batch / way.partOf(batch);
+        double sums = parts > 1 ? 2.0 * parts * goNanos : 0;
+        return shares * passNanos + sums + UPDATE_PASSES * goNanos;
+    }
+
+    private double plain(int part) {
+        Double known = plainByPart.get(part);
+        if (known != null) {
+            return known;
+        }
+        return plainByPart.entrySet().stream()
+                .min(Comparator.comparingDouble(its -> distance(its.getKey(), part)))
+                .map(its -> its.getValue() * part / its.getKey())
+                .orElse((double) part);
+    }
+
+    private static double distance(int known, int wanted) {
+        return Math.abs(Math.log((double) known / wanted));
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.checkpoint;
+
+import io.memopt.listeners.training.TrainingTracker;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+
+/** Ways to cut a chain, from few activations computed again to many. Threading: the training thread. */
+public final class ChainCuts {
+    /** Shares of all activations that a cut is made for, by {@link SegmentPlanner}. */
+    private static final double[] SHARES = {0.8, 0.65, 0.5, 0.4, 0.3, 0};
+
+    private ChainCuts() {}
+
+    /**
+     * A chain and a pass over it.
+     *
+     * @param plainNanos time of a forward and backward pass that computes nothing again
+     */
+    public record Measured(Chain chain, long plainNanos) {}
+
+    /** Computes the minibatch that {@code network} holds in segments of equal length and measures its layers. */
+    public static Measured measure(MultiLayerNetwork network, TrainingTracker tracker) {
+        Segments even = ChainRun.even(network);
+        long begun = System.nanoTime();
+        Chain chain = Objects.requireNonNull(new ChainRun(network, tracker, even, true).compute(), "a measured chain");
+        return new Measured(chain, Math.max(1, System.nanoTime() - begun - even.nanos(chain)));
+    }
+
+    /** Different cuts of {@code chain}, none that keeps all; empty for a chain too short to be cut. */
+    public static List<Segments> of(Chain chain) {
+        Set<Segments> cuts = new LinkedHashSet<>();
+        for (double share : SHARES) {
+            Segments cut = SegmentPlanner.plan(chain, (long) (share * chain.bytes()));
+            if (cut.count() > 1) {
+                cuts.add(cut);
+            }
+        }
+        return List.copyOf(cuts);
+    }
+}

@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.assertj.core.api.Assertions.withinPercentage;
+
+import io.memopt.MemOpt;
+import io.memopt.MemOptConfig;
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.recording.MemoryLimits;
+import io.memopt.analysis.Exactness;
+import io.memopt.listeners.training.Trackers;
+import io.memopt.strategy.Reuse;
+import io.memopt.strategy.step.StepOptions;
+import io.memopt.testing.Networks;
+import io.memopt.verify.TwinRun;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.IntConsumer;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** Budgets are met, or refused before anything was learnt. */
+class BudgetTest {
+    private static final int BATCH = 24;
+    private static final int ITERATIONS = 4;
+
+    @BeforeEach
+    @AfterEach
+    void forgetSizes() {
+        MemoryHooks.uninstall();
+        Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Networks.class)
+    void leastBudgetThatTheRefusalNames_isMet(Networks each) {
+        BudgetException refusal = catchThrowableOfType(
+                BudgetException.class, () -> train(each, MemOptConfig.builder().budget("100 KB")));
+        assertThat(refusal)
+                .hasMessageContaining("the least budget that can be met is")
+                .hasMessageContaining("minibatches of " + BATCH);
+
+        BudgetReport report = train(each, MemOptConfig.builder().budget(refusal.leastBytes() + " B"));
+
+        assertThat(report.chosen().peakBytes()).isEqualTo(refusal.leastBytes());
+        assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(refusal.leastBytes());
+        assertThat(report.decidingBytes()).isLessThanOrEqualTo(refusal.leastBytes());
+        assertThat(report.plain().peakBytes()).isGreaterThan(report.chosen().peakBytes());
+    }
+
+    @Test
+    void ampleBudget_changesNothingButGarbage() {
+        BudgetReport report = train(Networks.VGG, MemOptConfig.builder().budget("1 GiB"));
+
+        assertThat(report.chosen().reuse()).isEqualTo(Reuse.RELEASED);
+        assertThat(report.chosen().cuts()).isEmpty();
+        assertThat(report.chosen().parts()).isEqualTo(1);
+        assertThat(report.actualPeakBytes().orElseThrow())
+                .isCloseTo(report.chosen().peakBytes(), withinPercentage(5));
+    }
+
+    @Test
+    void parts_areChosenOnlyWhereOtherBitsAreAllowed() {
+        long least = catchThrowableOfType(
+                        BudgetException.class,
+                        () -> train(Networks.LENET, MemOptConfig.builder().budget("100 KB")))
+                .leastBytes();
+        String below = least * 3 / 4 + " B";
+
+        BudgetReport report =
+                train(Networks.LENET, MemOptConfig.builder().budget(below).exactness(Exactness.REORDERED));
+
+        assertThat(report.chosen().parts()).isGreaterThan(1);
+        assertThat(report.chosen().exactness()).isEqualTo(Exactness.REORDERED);
+        assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(least * 3 / 4);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Networks.class)
+    void tightBudget_changesNoBit(Networks each) {
+        long least = catchThrowableOfType(
+                        BudgetException.class,
+                        () -> train(each, MemOptConfig.builder().budget("100 KB")))
+                .leastBytes();
+
+        TwinRun.of(() -> each.create(WorkspaceMode.ENABLED), i -> each.data(BATCH, i))
+                .iterations(6)
+                .compare(model -> MemOpt.attach(
+                        model, MemOptConfig.builder().budget(least + " B").build()))
+                .requireBitwise();
+    }
+
+    @Test
+    void front_risesInMemoryAndFallsInTime_andIsInTheSummary() {
+        Model network = Networks.VGG.create(WorkspaceMode.ENABLED);
+        try (MemOpt memopt =
+                MemOpt.attach(network, MemOptConfig.builder().budget(0.5).build())) {
+            memopt.rehearse(Networks.VGG.data(BATCH, 0));
+            BudgetReport report = memopt.budget().orElseThrow();
+
+            assertThat(report.front()).extracting(BudgetRow::peakBytes).isSorted();
+            assertThat(report.front())
+                    .extracting(BudgetRow::stepMillis)
+                    .isSortedAccordingTo((one, other) -> Double.compare(other, one));
+            assertThat(report.front()).hasSizeGreaterThan(1);
+            assertThat(memopt.summary().toString()).contains("chosen: ");
+            assertThat(memopt.summary().toJson())
+                    .contains("\"budgets\"")
+                    .contains("\"limitBytes\": " + report.limitBytes());
+        }
+    }
+
+    @Test
+    void rehearsal_leavesParametersAndGeneratorAsTheyWere() {
+        Model network = Networks.VGG.create(WorkspaceMode.ENABLED);
+        float[] before = network.params().dup().data().asFloat();
+        long root = Nd4j.getRandom().rootState();
+        long node = Nd4j.getRandom().nodeState();
+        try (MemOpt memopt =
+                MemOpt.attach(network, MemOptConfig.builder().budget("1 GiB").build())) {
+            memopt.rehearse(Networks.VGG.data(BATCH, 0));
+        }
+
+        assertThat(network.params().dup().data().asFloat()).isEqualTo(before);
+        assertThat(new long[] {Nd4j.getRandom().rootState(), Nd4j.getRandom().nodeState()})
+                .containsExactly(root, node);
+    }
+
+    @Test
+    void secondRun_choosesTheSameFromTheProfile(@TempDir Path folder) {
+        Path file = folder.resolve("budgets.json");
+        MemOptConfig.Builder config = MemOptConfig.builder().budget("10 MiB").budgetProfile(file);
+
+        BudgetReport first = train(Networks.LENET, config);
+        MemoryHooks.uninstall();
+        BudgetReport second = train(Networks.LENET, config);
+
+        assertThat(first.remembered()).isFalse();
+        assertThat(second.remembered()).isTrue();
+        assertThat(second.chosen()).isEqualTo(first.chosen());
+        assertThat(second.front()).isEqualTo(first.front());
+        assertThat(second.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(second.limitBytes());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "{",
+                "[]",
+                "{\"format\":\"memopt-budgets\",\"version\":2}",
+                "{\"format\":\"memopt-budgets\",\"version\":1,\"choices\":{\"x\":{\"front\":null}}}"
+            })
+    void damagedProfile_isDecidedAnew(String content, @TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("budgets.json"), content);
+        BudgetProfile profile = BudgetProfile.of(Optional.of(file));
+        BudgetRow row = new BudgetRow("plain", Reuse.RELEASED, List.of(), 1, Exactness.BITWISE, 1000, 2.5);
+
+        assertThat(profile.find("key")).isEmpty();
+        profile.put("key", new BudgetProfile.Remembered(row, row, List.of(row)));
+        assertThat(profile.find("key")).contains(new BudgetProfile.Remembered(row, row, List.of(row)));
+    }
+
+    @Test
+    void unforeseenFailure_isNoReasonToStopTraining() {
+        Model network = Networks.LENET.create(WorkspaceMode.ENABLED);
+        float[] before = network.params().dup().data().asFloat();
+        BudgetLevers broken = new BudgetLevers() {
+            @Override
+            public void reuse(Reuse reuse) {
+                throw new IllegalStateException("no hooks");
+            }
+
+            @Override
+            public void step(Model model, StepOptions options) {}
+
+            @Override
+            public boolean rehearse(Model model, IntConsumer give) {
+                return true;
+            }
+        };
+        try (MemOpt memopt = MemOpt.attach(network);
+                NetworkBudget budget = NetworkBudget.begin(
+                        network, Trackers.current(), broken, BudgetOptions.NONE.withBytes(1 << 30), 1)) {
+            Networks.fit(network, Networks.LENET.data(BATCH, 0));
+
+            assertThat(budget.report()).isEmpty();
+            assertThat(memopt.isActive()).isTrue();
+        }
+        assertThat(network.params().dup().data().asFloat()).isNotEqualTo(before);
+    }
+
+    @Test
+    void networkWithoutWorkspaces_isRefusedAtOnce() {
+        Model network = Networks.LENET.create(WorkspaceMode.NONE);
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MemOpt.attach(
+                        network, MemOptConfig.builder().budget("1 GiB").build()))
+                .withMessageContaining("WorkspaceMode.NONE");
+    }
+
+    @Test
+    void settingsThatTheBudgetChooses_areRefused() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MemOptConfig.builder()
+                        .budget("1 GiB")
+                        .reuse(Reuse.SIZED)
+                        .build())
+                .withMessageContaining("reuse=SIZED");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() ->
+                        MemOptConfig.builder().budget("1 GiB").microBatch(4).build())
+                .withMessageContaining("microBatch=4");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() ->
+                        MemOptConfig.builder().exactness(Exactness.REORDERED).build())
+                .withMessageContaining("no budget");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MemOptConfig.builder().budget(1.5))
+                .withMessageContaining("1.5");
+    }
+
+    @Test
+    void freeMemory_isTheLeastOfAllLimits() {
+        MemoryLimits limits = new MemoryLimits(
+                OptionalLong.of(1000),
+                OptionalLong.of(800),
+                OptionalLong.of(100),
+                OptionalLong.empty(),
+                OptionalLong.of(700));
+
+        assertThat(FreeMemory.host(limits, 200, OptionalLong.of(900), 50)).isEqualTo(450);
+        assertThat(FreeMemory.host(limits, 200, OptionalLong.of(300), 50)).isEqualTo(250);
+        assertThat(FreeMemory.host(limits, 720, OptionalLong.of(900), 50)).isZero();
+        assertThat(FreeMemory.bytes()).isPositive();
+    }
+
+    private static BudgetReport train(Networks network, MemOptConfig.Builder config) {
+        Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+        Model model = network.create(WorkspaceMode.ENABLED);
+        DataSet data = network.data(BATCH, 0);
+        try (MemOpt memopt = MemOpt.attach(model, config.build())) {
+            for (int i = 0; i < ITERATIONS; i++) {
+                Networks.fit(model, data);
+            }
+            return memopt.budget().orElseThrow();
+        }
+    }
+}
