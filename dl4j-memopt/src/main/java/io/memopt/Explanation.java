@@ -30,6 +30,11 @@ final class Explanation {
     private Explanation() {}
 
     static String of(Throwable failure, MemoryLedger ledger) {
+        return ExhaustionReport.render(failure, state(ledger), ByteSize::scaled);
+    }
+
+    /** Who holds memory now, and what limits there are. */
+    static MemoryState state(MemoryLedger ledger) {
         MemoryLimits limits = MemoryLimits.current();
         ProcessMemory process = ProcessMemory.now();
         MemorySummary summary = SummaryBuilder.of(ledger, new RunTimes(ledger, () -> 0, () -> 0), List.of());
@@ -37,7 +42,7 @@ final class Explanation {
         for (MemorySpace space : MemorySpace.values()) {
             tensors += ledger.reservedBytes(AllocationKind.DETACHED, space);
         }
-        MemoryState state = new MemoryState(
+        return new MemoryState(
                 process.residentBytes(),
                 tensors,
                 summary.reservedBytes() - tensors,
@@ -46,7 +51,6 @@ final class Explanation {
                 limits.javacppMaxPhysicalBytes(),
                 limits.javacppMaxBytes(),
                 holders(summary));
-        return ExhaustionReport.render(failure, state, ByteSize::scaled);
     }
 
     private static List<Holder> holders(MemorySummary summary) {

@@ -15,8 +15,13 @@ import io.memopt.allocator.use.ScopeFinding;
 import io.memopt.fit.Derived;
 import io.memopt.fit.MemoryForecast;
 import io.memopt.fit.Recorded;
+import io.memopt.guard.EarlyWarning;
+import io.memopt.guard.GuardOptions;
+import io.memopt.guard.ReportFiles;
 import io.memopt.listeners.prometheus.MetricsServer;
 import io.memopt.listeners.prometheus.MetricsServerException;
+import io.memopt.oom.Exhaustion;
+import io.memopt.oom.PostMortem;
 import io.memopt.report.MemorySummary;
 import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
@@ -35,6 +40,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
@@ -71,10 +77,17 @@ public final class MemOpt implements AutoCloseable {
     private final WeakReference<Model> model;
     private final String name;
     private final @Nullable TraceWriter trace;
+    private final ReportFiles postMortems;
     private final List<MetricsServer> servers = new ArrayList<>();
     private boolean closed;
 
-    private MemOpt(@Nullable Session session, WeakReference<Model> model, String name, @Nullable TraceWriter trace) {
+    private MemOpt(
+            @Nullable Session session,
+            WeakReference<Model> model,
+            String name,
+            @Nullable TraceWriter trace,
+            ReportFiles postMortems) {
+        this.postMortems = postMortems;
         this.session = session;
         this.model = model;
         this.name = name;
@@ -106,7 +119,7 @@ public final class MemOpt implements AutoCloseable {
             NetworkBudget.check(network, config.budget());
         }
         if (!config.enabled() || !Settings.enabled()) {
-            return new MemOpt(null, new WeakReference<>(network), "", null);
+            return inactive(network, config);
         }
         try {
             WeakReference<Model> handle = new WeakReference<>(network);
@@ -132,17 +145,22 @@ public final class MemOpt implements AutoCloseable {
             if (config.reuse() == Reuse.PLANNED) {
                 session.planReuse(config.planProfile().orElse(null), config.arenas(), config.planPoison());
             }
+            if (config.guard().limitBytes() != GuardOptions.NO_LIMIT) {
+                session.limit(config.guard().limitBytes());
+            }
+            boolean steps = !config.step().equals(StepOptions.PLAIN)
+                    || config.guard().mode().guards();
             if (config.budget().isSet()) {
                 session.keepBudget(network, config);
-            } else if (!config.step().equals(StepOptions.PLAIN)) {
-                session.controlStep(network, config.step());
+            } else if (steps) {
+                session.controlStep(network, config.step(), config.guard());
             }
             TraceWriter trace =
                     config.trace().map(path -> open(path, config, session)).orElse(null);
-            return new MemOpt(session, handle, session.nameOf(network), trace);
+            return new MemOpt(session, handle, session.nameOf(network), trace, filesOf(config));
         } catch (HookException e) {
             log.warn("{} Training goes on without memory figures.", e.getMessage());
-            return new MemOpt(null, new WeakReference<>(network), "", null);
+            return inactive(network, config);
         }
     }
 
@@ -158,6 +176,32 @@ public final class MemOpt implements AutoCloseable {
         return MemoryHooks.installed()
                 ? Explanation.of(failure, MemoryHooks.recording().ledger())
                 : "Nothing was recorded, so nobody can say who holds memory: " + failure;
+    }
+
+    /**
+     * Why memory ran out in training or inference of this network: what was asked for, by which layer, what was held at that moment,
+     * the class of the cause, and what to do, with the largest batch that is predicted to fit. Ask on the thread that failed, where
+     * the failure was caught. Runs a copy of the network with a few examples, as {@link #willItFit(Model, MultiDataSet)} does. Also
+     * written to {@link MemOptConfig.Builder#postMortems}, the first {@value io.memopt.guard.ReportFiles#MOST} of a process.
+     *
+     * @return empty when the failure is not about memory, or nothing is observed
+     */
+    public Optional<PostMortem> postMortem(Throwable failure) {
+        Objects.requireNonNull(failure, "failure");
+        return session == null || Exhaustion.of(failure) == Exhaustion.NONE
+                ? Optional.empty()
+                : Optional.of(session.postMortem(failure, Optional.ofNullable(model.get()), postMortems));
+    }
+
+    /**
+     * {@code listener} hears when memory is going to run out: what is held at the ends of iterations grows, and the nearest limit is
+     * less than 200 iterations away. On the training thread, once for each stretch of growth.
+     */
+    public void onEarlyWarning(Consumer<EarlyWarning> listener) {
+        Objects.requireNonNull(listener, "listener");
+        if (session != null) {
+            session.headroom().addListener(listener);
+        }
     }
 
     /**
@@ -359,6 +403,14 @@ public final class MemOpt implements AutoCloseable {
     /** The same as {@link #close()}. */
     public void detach() {
         close();
+    }
+
+    private static MemOpt inactive(Model network, MemOptConfig config) {
+        return new MemOpt(null, new WeakReference<>(network), "", null, filesOf(config));
+    }
+
+    private static ReportFiles filesOf(MemOptConfig config) {
+        return new ReportFiles(config.guard().reports());
     }
 
     private static @Nullable TraceWriter open(Path path, MemOptConfig config, Session session) {

@@ -5,6 +5,8 @@ package io.memopt;
 import io.memopt.allocator.nd4j.ArenaOptions;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.analysis.Exactness;
+import io.memopt.guard.GuardOptions;
+import io.memopt.guard.OutOfMemory;
 import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.Reuse;
@@ -43,6 +45,7 @@ import java.util.Optional;
  * @param convolutions how convolutions and batch normalisations are computed; other than {@link Convolutions#BUILT_IN} sums in
  *     another order, so that results differ in their last digits. Of the process: the first handle that asks for cuDNN decides
  * @param step how gradients are computed: in parts, gathered, with fewer activations; of each network
+ * @param guard what is done when memory runs out; the mode is of each network, directory and limit are of the process
  * @param budget bytes that training may take at most; decides about {@code reuse} and {@code step} itself
  */
 public record MemOptConfig(
@@ -62,6 +65,7 @@ public record MemOptConfig(
         boolean planPoison,
         Convolutions convolutions,
         StepOptions step,
+        GuardOptions guard,
         BudgetOptions budget) {
     /** 4 GiB, about 300 million events. */
     public static final long DEFAULT_TRACE_MAX_BYTES = 4L << 30;
@@ -81,6 +85,20 @@ public record MemOptConfig(
         Objects.requireNonNull(convolutions, "convolutions");
         Objects.requireNonNull(arenas, "arenas");
         Objects.requireNonNull(step, "step");
+        Objects.requireNonNull(guard, "guard");
+        if (guard.limitBytes() != GuardOptions.NO_LIMIT && deviceMemory == DeviceMemory.POOL) {
+            throw new IllegalArgumentException("limitBytes=" + guard.limitBytes()
+                    + " but deviceMemory=POOL, expected PLAIN: a pool is limited by deviceLimitBytes");
+        }
+        if (budget.isSet() && guard.mode().guards()) {
+            throw new IllegalArgumentException("budget=" + budget + " and outOfMemory=" + guard.mode()
+                    + ", expected one of them: both decide how an iteration is computed");
+        }
+        if (guard.mode().guards() && (step.mixes() || step.offloads())) {
+            throw new IllegalArgumentException(
+                    "outOfMemory=" + guard.mode() + " and " + step
+                            + ", expected neither MIXED_HALF nor offload: what they hold outside the network would not be undone");
+        }
         Objects.requireNonNull(budget, "budget");
         boolean hasArenas = budget.isSet() || reuse.compareTo(Reuse.SIZED) >= 0;
         if (budget.isSet() && reuse != Reuse.OFF) {
@@ -153,6 +171,7 @@ public record MemOptConfig(
         private boolean planPoison;
         private Convolutions convolutions = Convolutions.BUILT_IN;
         private StepOptions step = StepOptions.PLAIN;
+        private GuardOptions guard = GuardOptions.DEFAULTS;
         private BudgetOptions budget = BudgetOptions.NONE;
 
         private Builder() {}
@@ -299,6 +318,30 @@ public record MemOptConfig(
             return this;
         }
 
+        /** Default {@link OutOfMemory#REPORT}: nothing stands in the training step. */
+        public Builder outOfMemory(OutOfMemory mode) {
+            guard = new GuardOptions(mode, guard.reports(), guard.limitBytes());
+            return this;
+        }
+
+        /** Where post-mortems are written, at most {@value io.memopt.guard.ReportFiles#MOST} of one process; default {@code memopt-oom}. */
+        public Builder postMortems(Path directory) {
+            guard = new GuardOptions(guard.mode(), directory, guard.limitBytes());
+            return this;
+        }
+
+        /**
+         * Most bytes that ND4J may hold where its arrays lie, workspaces, spills and arrays outside of workspaces together; default
+         * no limit. A request beyond fails as if the system refused. Temporaries inside native operations and the Java heap do not
+         * count. Not together with {@link DeviceMemory#POOL}, which has {@link #deviceLimitBytes}.
+         *
+         * @throws IllegalArgumentException if below 1 MiB
+         */
+        public Builder limitBytes(long value) {
+            guard = new GuardOptions(guard.mode(), guard.reports(), value);
+            return this;
+        }
+
         /**
          * Most bytes that training may take, e.g. {@code "6 GiB"}; see {@link BudgetReport} for what counts. How workspaces are reused,
          * how activations are kept and whether minibatches are computed in parts is chosen for the least time; default none.
@@ -388,6 +431,7 @@ public record MemOptConfig(
                     planPoison,
                     convolutions,
                     step,
+                    guard,
                     budget);
         }
     }

@@ -7,6 +7,7 @@ import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.EventSink;
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.nd4j.AllocationLimit;
 import io.memopt.allocator.nd4j.ArenaFigures;
 import io.memopt.allocator.nd4j.ArenaOptions;
 import io.memopt.allocator.nd4j.DeviceCheck;
@@ -27,6 +28,12 @@ import io.memopt.allocator.use.ScopeFinding;
 import io.memopt.allocator.use.UseBook;
 import io.memopt.data.PrefetchStatistics;
 import io.memopt.data.PrefetchTotals;
+import io.memopt.guard.Autopsy;
+import io.memopt.guard.GuardOptions;
+import io.memopt.guard.HeadroomWatch;
+import io.memopt.guard.MemoryGuard;
+import io.memopt.guard.ReportFiles;
+import io.memopt.guard.Strategies;
 import io.memopt.listeners.jfr.JfrBridge;
 import io.memopt.listeners.metrics.MemoptMetrics;
 import io.memopt.listeners.metrics.PrefetchFigures;
@@ -37,6 +44,7 @@ import io.memopt.listeners.training.MemoryListener;
 import io.memopt.listeners.training.ModelObserver;
 import io.memopt.listeners.training.Trackers;
 import io.memopt.listeners.training.TrainingTracker;
+import io.memopt.oom.PostMortem;
 import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
@@ -66,6 +74,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -114,6 +123,9 @@ final class Session {
     private volatile @Nullable MemoryService service;
     private volatile @Nullable CudnnLayers cudnn;
     private volatile @Nullable TrainingSteps steps;
+    private final HeadroomWatch headroom;
+    private final List<MemoryGuard> guards = new CopyOnWriteArrayList<>();
+    private volatile @Nullable AllocationLimit limit;
     private final CopyOnWriteArrayList<NetworkBudget> budgets = new CopyOnWriteArrayList<>();
     private final List<WeakReference<Model>> handles = new ArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
@@ -130,6 +142,7 @@ final class Session {
     private Session(TrainingTracker tracker, MemOptConfig config) {
         this.tracker = tracker;
         this.ledger = tracker.recording().ledger();
+        this.headroom = new HeadroomWatch(ledger);
         this.times = new RunTimes(ledger, RecorderCost::nanosPerEventNow, this::releasedBytes);
         this.history = config.history() == 0 ? null : new EventRing(powerOfTwo(config.history()));
         if (history != null) {
@@ -144,6 +157,7 @@ final class Session {
         tracker.addObserver(timers);
         tracker.addObserver(times);
         tracker.addModelObserver(workers);
+        tracker.addModelObserver(headroom);
         times.describe("dl4jVersion", Nd4jFacts.version());
         times.describe("backend", Nd4jFacts.backend());
         times.describe("hardware", Hardware.describe());
@@ -235,6 +249,7 @@ final class Session {
         if (its != null) {
             notes.addAll(its.notes());
         }
+        guards.stream().map(MemoryGuard::note).filter(note -> !note.isEmpty()).forEach(notes::add);
         times.notes(notes);
         times.budgets(budgets.stream()
                 .map(NetworkBudget::report)
@@ -361,13 +376,74 @@ final class Session {
     }
 
     /** Trains {@code model} by {@code options} until its last handle is closed. */
-    synchronized void controlStep(Model model, StepOptions options) {
+    synchronized void controlStep(Model model, StepOptions options, GuardOptions guarding) {
         TrainingSteps its = steps;
         if (its == null) {
             its = TrainingSteps.begin(tracker);
             steps = its;
         }
-        its.attach(model, options);
+        its.attach(model, options, guarding.mode().guards() ? guard(guarding) : null);
+    }
+
+    private MemoryGuard guard(GuardOptions options) {
+        Strategies strategies = new SessionStrategies(this);
+        MemoryGuard guard = new MemoryGuard(
+                options.mode(),
+                ledger,
+                strategies,
+                new Autopsy(ledger, strategies, headroom),
+                new ReportFiles(options.reports()));
+        guards.add(guard);
+        return guard;
+    }
+
+    HeadroomWatch headroom() {
+        return headroom;
+    }
+
+    PostMortem postMortem(Throwable failure, Optional<Model> model, ReportFiles files) {
+        PostMortem dead = new Autopsy(ledger, new SessionStrategies(this), headroom).of(failure, model);
+        files.write(dead);
+        return dead;
+    }
+
+    /** Limits what ND4J holds, for all handles and to the end of the session. Never throws. */
+    synchronized void limit(long bytes) {
+        try {
+            limit = MemoryHooks.limit(bytes);
+        } catch (HookException e) {
+            log.warn("{} Training goes on without a limit.", e.getMessage());
+        }
+    }
+
+    boolean isPlanned() {
+        return reuse != null;
+    }
+
+    /** Begins to plan amid training; what has begun ends again when no plan for {@code examples} follows. */
+    synchronized OptionalLong planAmidTraining(Model model, MultiDataSet sample, int examples) {
+        SizedReuse sizedBefore = sizing;
+        if (sizedBefore != null) {
+            return OptionalLong.empty(); // it has an arena already, which a plan would only make smaller
+        }
+        releaseGarbage();
+        planReuse(null, ArenaOptions.DEFAULTS, false);
+        PlannedReuse planned = reuse;
+        if (planned == null) {
+            return OptionalLong.empty();
+        }
+        OptionalLong bytes = OptionalLong.empty();
+        try {
+            planned.rehearse(model, sample);
+            bytes = planned.arenaBytes(model, examples);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            log.debug("No plan amid training", e);
+        }
+        if (bytes.isEmpty()) {
+            reuse = null;
+            planned.close();
+        }
+        return bytes;
     }
 
     /** Keeps the training of {@code model} within a budget until its last handle is closed. */
@@ -397,7 +473,7 @@ final class Session {
             its.detach(model);
         }
         if (!options.equals(StepOptions.PLAIN)) {
-            controlStep(model, options);
+            controlStep(model, options, GuardOptions.DEFAULTS);
         }
     }
 
@@ -570,6 +646,7 @@ final class Session {
         tracker.removeObserver(timers);
         tracker.removeObserver(times);
         tracker.removeModelObserver(workers);
+        tracker.removeModelObserver(headroom);
         budgets.forEach(NetworkBudget::close);
         PlannedReuse planned = reuse;
         if (planned != null) {
@@ -594,6 +671,10 @@ final class Session {
         MemoryService serving = service;
         if (serving != null) {
             serving.close();
+        }
+        AllocationLimit limited = limit;
+        if (limited != null) {
+            limited.close();
         }
         MemoryHooks.stopMeasuringTemporaries();
         MemoryHooks.stopRecordingUses();
@@ -706,6 +787,21 @@ final class Session {
             public long mirrorBytes() {
                 MemoryService serving = service;
                 return serving == null ? 0 : serving.mirrorBytes();
+            }
+
+            @Override
+            public long headroomBytes() {
+                return headroom.headroomBytes();
+            }
+
+            @Override
+            public double iterationsLeft() {
+                return headroom.iterationsLeft();
+            }
+
+            @Override
+            public long recoveries() {
+                return guards.stream().mapToLong(MemoryGuard::recoveries).sum();
             }
 
             @Override

@@ -28,6 +28,7 @@ class ArchitectureTest {
     private static final String FIT = "io.memopt.fit..";
     private static final String DATA = "io.memopt.data..";
     private static final String OOM = "io.memopt.oom..";
+    private static final String GUARD = "io.memopt.guard..";
     private static final String VERIFY = "io.memopt.verify..";
     private static final String REPORT = "io.memopt.report..";
     private static final String CLI = "io.memopt.cli..";
@@ -63,7 +64,11 @@ class ArchitectureTest {
     static final ArchRule data = onlyImports(DATA, ALLOCATOR, ND4J_LIBRARY);
 
     @ArchTest
-    static final ArchRule oom = onlyImports(OOM, ANALYSIS, STRATEGY, EVENT);
+    static final ArchRule oom = onlyImports(OOM, ANALYSIS, STRATEGY, EVENT, RECORDING, GSON);
+
+    @ArchTest
+    static final ArchRule guard =
+            onlyImports(GUARD, OOM, STRATEGY, FIT, ANALYSIS, LISTENERS, ALLOCATOR, DL4J, ND4J_LIBRARY);
 
     @ArchTest
     static final ArchRule verify =
@@ -105,6 +110,7 @@ class ArchitectureTest {
             FIT,
             DATA,
             OOM,
+            GUARD,
             VERIFY,
             REPORT,
             LISTENERS,
@@ -120,7 +126,8 @@ class ArchitectureTest {
             .and()
             .resideOutsideOfPackage("io.memopt.testing..") // the test networks of memopt-listeners, seen as a jar
             .should()
-            .resideInAnyPackage(ENTRY, ALLOCATOR, LISTENERS, ANALYSIS, STRATEGY, FIT, DATA, OOM, VERIFY, REPORT, CLI)
+            .resideInAnyPackage(
+                    ENTRY, ALLOCATOR, LISTENERS, ANALYSIS, STRATEGY, FIT, DATA, OOM, GUARD, VERIFY, REPORT, CLI)
             .allowEmptyShould(true);
 
     @ArchTest

@@ -5,7 +5,7 @@ package io.memopt.analysis;
 import java.util.Arrays;
 
 /** The slope of {@link Growth}: its source is named there. */
-final class TheilSen {
+public final class TheilSen {
     /** Quantile of the normal distribution for a two-sided 95 % interval. */
     private static final double Z95 = 1.959963984540054;
 
@@ -25,7 +25,7 @@ final class TheilSen {
      * @param values at least 2
      * @return the interval is the whole line when there are too few samples for any
      */
-    static TheilSen of(long[] values, double stride) {
+    public static TheilSen of(long[] values, double stride) {
         int n = values.length;
         double[] slopes = new double[n * (n - 1) / 2];
         int at = 0;
@@ -43,6 +43,11 @@ final class TheilSen {
                 pairs % 2 == 1 ? slopes[pairs / 2] : (slopes[pairs / 2 - 1] + slopes[pairs / 2]) / 2,
                 low < 1 ? Double.NEGATIVE_INFINITY : slopes[low - 1],
                 high >= pairs ? Double.POSITIVE_INFINITY : slopes[high]);
+    }
+
+    /** The median of the slopes of all pairs. */
+    public double slope() {
+        return slope;
     }
 
     /** Variance of Kendall's S with groups of equal values: (n(n-1)(2n+5) - sum t(t-1)(2t+5)) / 18. */

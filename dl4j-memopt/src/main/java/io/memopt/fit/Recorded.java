@@ -15,6 +15,7 @@ import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.rng.Random;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
 import org.nd4j.linalg.factory.Nd4j;
@@ -62,6 +63,17 @@ public final class Recorded {
         return forecast(checked(network), BatchShape.of(example));
     }
 
+    /**
+     * For inputs shaped as {@code features}, of which only shapes and types are read, and labels shaped as the outputs.
+     *
+     * @throws IllegalArgumentException as above
+     */
+    public static MemoryForecast forecast(Model network, INDArray... features) {
+        return forecast(
+                checked(network),
+                BatchShape.ofFeatures(Arrays.stream(features).map(ItemShape::of).toList()));
+    }
+
     private static synchronized MemoryForecast forecast(Model network, BatchShape shape) {
         boolean alreadyInstalled = MemoryHooks.installed();
         Random random = Nd4j.getRandom();
@@ -81,8 +93,9 @@ public final class Recorded {
 
     private MemoryForecast forecast(BatchShape given) {
         Trial trial = new Trial(network, tracker);
-        Trial.Seen calls = trial.infer(given, LOW);
-        BatchShape shape = given.labels().isEmpty() ? given.withLabels(calls.outputs()) : given;
+        BatchShape shape = given.labels().isEmpty()
+                ? given.withLabels(trial.infer(given, LOW).outputs())
+                : given;
         // First, because ND4J makes some constants once in the life of a process.
         StraightLines.Point check = new StraightLines.Point(CHECK, trial.train(shape, CHECK));
         StraightLines.Point low = new StraightLines.Point(LOW, trial.train(shape, LOW));
@@ -94,7 +107,9 @@ public final class Recorded {
                                 + ", so nothing can be said of larger ones. Train with the batch in question and look at"
                                 + " MemOpt.summary()."));
         Optional<Passes> inference = StraightLines.through(
-                new StraightLines.Point(LOW, calls), new StraightLines.Point(HIGH, trial.infer(shape, HIGH)), owners);
+                new StraightLines.Point(LOW, trial.infer(shape, LOW)),
+                new StraightLines.Point(HIGH, trial.infer(shape, HIGH)),
+                owners);
         return new MemoryForecast(
                 Method.RECORDED,
                 certainty(StraightLines.deviation(training, check)),

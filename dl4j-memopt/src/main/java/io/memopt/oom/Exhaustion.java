@@ -8,7 +8,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** What a failure says about memory, told from the texts of the JVM, JavaCPP and ND4J anywhere in its chain of causes. */
+/**
+ * What a failure says about memory, told from the texts of the JVM, JavaCPP, ND4J, CUDA, cuDNN and cuBLAS anywhere in its chain
+ * of causes. Only what these libraries say counts: a message of someone else that speaks of allocation is no exhaustion.
+ */
 public enum Exhaustion {
     /** JavaCPP's cap on the resident size of the process, {@code maxphysicalbytes}. */
     PHYSICAL_CAP,
@@ -23,6 +26,25 @@ public enum Exhaustion {
 
     private static final Pattern POINTER = Pattern.compile("Cannot allocate new (\\w+\\(\\d*\\))");
     private static final int MAX_CAUSES = 32;
+
+    /** Words that nobody uses for anything else. */
+    private static final Pattern CODES = Pattern.compile("\\bstd::bad_alloc\\b"
+            + "|\\bcudaErrorMemoryAllocation\\b|\\bCUDA_ERROR_OUT_OF_MEMORY\\b"
+            + "|\\b(CUDNN|CUBLAS|CUSOLVER|CUSPARSE)_STATUS_ALLOC_FAILED\\b");
+
+    /** Sentences of ND4J; error code 2 of CUDA is {@code cudaErrorMemoryAllocation}. */
+    private static final Pattern SENTENCES = Pattern.compile(
+            "^Allocation failed: \\["
+                    + "|^DataBuffer expansion failed: \\["
+                    + "|\\[(HOST|DEVICE)\\] allocation failed"
+                    + "|^Failed to allocate \\[?\\d+\\]? bytes"
+                    + "|; Bytes: \\[\\d+\\]; Error code \\[2\\]; DEVICE \\["
+                    + "|\\bcuda\\w* (error|failed)[^\\n]*\\bout of memory\\b",
+            Pattern.CASE_INSENSITIVE);
+
+    /** {@link OutOfMemoryError}s for want of something else: threads, or an array that no heap could hold. */
+    private static final Pattern OTHER_WANT =
+            Pattern.compile("unable to create (new )?native thread|requested array size exceeds vm limit");
 
     /** The most telling text of {@code failure} and its causes decides. */
     public static Exhaustion of(Throwable failure) {
@@ -50,22 +72,24 @@ public enum Exhaustion {
     }
 
     private static Exhaustion told(Throwable cause) {
-        String text = text(cause).toLowerCase(Locale.ROOT);
-        boolean error = cause instanceof OutOfMemoryError;
-        if (error && text.contains("physical memory usage is too high")) {
+        String text = text(cause);
+        if (cause instanceof OutOfMemoryError) {
+            return ofError(text.toLowerCase(Locale.ROOT));
+        }
+        return CODES.matcher(text).find() || SENTENCES.matcher(text).find() ? NATIVE : NONE;
+    }
+
+    private static Exhaustion ofError(String text) {
+        if (text.contains("physical memory usage is too high")) {
             return PHYSICAL_CAP;
         }
-        if (error && text.contains("failed to allocate memory within limits")) {
+        if (text.contains("failed to allocate memory within limits")) {
             return JAVACPP_CAP;
         }
-        if (error && (text.contains("java heap space") || text.contains("gc overhead limit"))) {
+        if (text.contains("java heap space") || text.contains("gc overhead limit")) {
             return JAVA_HEAP;
         }
-        boolean refused = text.contains("bad_alloc")
-                || text.contains("allocation failed")
-                || text.contains("failed to allocate")
-                || text.contains("cudaerrormemoryallocation");
-        return error || refused ? NATIVE : NONE;
+        return OTHER_WANT.matcher(text).find() ? NONE : NATIVE;
     }
 
     private static String text(@Nullable Throwable cause) {

@@ -72,6 +72,15 @@ public final class NetworkAccess {
                 : ((ComputationGraph) model).getLayers();
     }
 
+    /** The labels that {@code graph} is about to learn from; null when it has none. */
+    public static INDArray @Nullable [] labels(ComputationGraph graph) {
+        try {
+            return (INDArray[]) LABELS.get(graph);
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(LABELS + " cannot be read", e);
+        }
+    }
+
     /** Layers of a MultiLayerNetwork, vertices with their layers of a ComputationGraph. */
     static Object[] parts(Model model) {
         return model instanceof MultiLayerNetwork network
@@ -131,15 +140,6 @@ public final class NetworkAccess {
         }
     }
 
-    /** The labels that {@code graph} holds for its outputs, not a copy. */
-    public static INDArray[] labels(ComputationGraph graph) {
-        try {
-            return (INDArray[]) LABELS.get(graph);
-        } catch (IllegalAccessException e) {
-            throw new IllegalStateException(LABELS + " cannot be read", e);
-        }
-    }
-
     /** Sets what {@code model.gradient()} says. */
     public static void gradient(Model model, Gradient gradient) {
         if (model instanceof MultiLayerNetwork network) {
@@ -185,6 +185,16 @@ public final class NetworkAccess {
         }
     }
 
+    private static Field labelsField() {
+        try {
+            Field field = ComputationGraph.class.getDeclaredField("labels");
+            field.setAccessible(true);
+            return field;
+        } catch (NoSuchFieldException e) {
+            throw new IllegalStateException("ComputationGraph has no field labels", e);
+        }
+    }
+
     private static Field listenersField(Class<?> type) {
         Class<?> declaring =
                 MultiLayerNetwork.class.isAssignableFrom(type) ? MultiLayerNetwork.class : ComputationGraph.class;
@@ -194,16 +204,6 @@ public final class NetworkAccess {
             return field;
         } catch (NoSuchFieldException e) {
             throw new IllegalStateException(declaring + " has no field trainingListeners", e);
-        }
-    }
-
-    private static Field labelsField() {
-        try {
-            Field field = ComputationGraph.class.getDeclaredField("labels");
-            field.setAccessible(true);
-            return field;
-        } catch (NoSuchFieldException e) {
-            throw new IllegalStateException("ComputationGraph has no field labels", e);
         }
     }
 }

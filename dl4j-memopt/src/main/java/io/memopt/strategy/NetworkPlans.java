@@ -12,6 +12,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.deeplearning4j.nn.api.Model;
@@ -76,6 +77,35 @@ final class NetworkPlans {
                             WorkspaceReuse::roundedBytes,
                             options)
                     .orElse(null);
+        }
+
+        /** Bytes of the arena that training with {@code batch} examples takes; empty when no two plans tell. */
+        synchronized OptionalLong arenaBytes(int batch, PlanOptions options) {
+            List<PlannedRegion> trusted = regions.values().stream()
+                    .filter(region -> region.stage() == PlannedRegion.Stage.TRUSTED
+                            && region.key().isTraining()
+                            && region.key().batch() >= MIN_BATCH)
+                    .toList();
+            for (PlannedRegion one : trusted) {
+                for (PlannedRegion other : trusted) {
+                    ArenaPlan first = one.plan();
+                    ArenaPlan second = other.plan();
+                    boolean differ = one.key().batch() != other.key().batch()
+                            && one.key().isKin(other.key());
+                    if (differ && first != null && second != null) {
+                        return first.extrapolate(
+                                        one.key().batch(),
+                                        second,
+                                        other.key().batch(),
+                                        batch,
+                                        WorkspaceReuse::roundedBytes,
+                                        options)
+                                .map(plan -> OptionalLong.of(plan.height()))
+                                .orElseGet(OptionalLong::empty);
+                    }
+                }
+            }
+            return OptionalLong.empty();
         }
 
         synchronized Collection<PlannedRegion> regions() {

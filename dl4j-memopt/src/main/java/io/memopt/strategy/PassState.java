@@ -10,7 +10,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * What a forward and backward pass reads and changes besides parameters, inputs and gradients: the random generator of the
  * thread, and what layers carry from one call to the next, e.g. recurrent ones from one segment of a sequence to the next.
  */
-final class PassState {
+public final class PassState {
     private final WeakReference<Model> model;
     private final long rootState;
     private final long nodeState;
@@ -28,7 +28,7 @@ final class PassState {
      *
      * @throws IllegalStateException if the layers' cannot be told
      */
-    static PassState of(Model model) {
+    public static PassState of(Model model) {
         return new PassState(
                 model,
                 Nd4j.getRandom().rootState(),
@@ -40,7 +40,8 @@ final class PassState {
         return model.refersTo(other);
     }
 
-    void restore() {
+    /** Gives the random generator of the calling thread and the layers what they had. */
+    public void restore() {
         Nd4j.getRandom().setStates(rootState, nodeState);
         layers.restore();
     }

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
@@ -105,6 +106,14 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
      */
     public void rehearse(Model model, MultiDataSet sample) {
         Rehearsal.of(model, sample, this::gradientsComputed);
+    }
+
+    /**
+     * Bytes of the arena that training {@code model} with {@code examples} takes on the calling thread, as its plans for other
+     * numbers of examples tell; empty when they do not.
+     */
+    public OptionalLong arenaBytes(Model model, int examples) {
+        return threads.get().networks().of(model).arenaBytes(examples, PlanOptions.within(ThreadPlans.PLANNING));
     }
 
     /** As {@link #rehearse} with the minibatch that {@code model} holds; {@code give} hands so many of its examples to it. */

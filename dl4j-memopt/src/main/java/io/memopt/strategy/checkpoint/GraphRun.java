@@ -7,6 +7,7 @@ import io.memopt.strategy.offload.OutputFiles;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -123,7 +124,7 @@ final class GraphRun implements SegmentRun {
 
     private void label(int position) {
         if (outputLayer(position) instanceof IOutputLayer layer) {
-            layer.setLabels(NetworkAccess.labels(graph)[number(position)]);
+            layer.setLabels(Objects.requireNonNull(NetworkAccess.labels(graph), "labels")[number(position)]);
         }
     }
 

@@ -6,6 +6,7 @@ import io.memopt.strategy.LayerMasks;
 import io.memopt.strategy.NetworkAccess;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -45,7 +46,7 @@ final class HalfMinibatch implements AutoCloseable {
         half.getConfiguration().setIterationCount(network.getIterationCount());
         half.getConfiguration().setEpochCount(network.getEpochCount());
         half.setInputs(halves(network.getInputs()));
-        half.setLabels(NetworkAccess.labels(network));
+        half.setLabels(Objects.requireNonNull(NetworkAccess.labels(network), "labels"));
         half.setLayerMaskArrays(halves(network.getInputMaskArrays()), halves(network.getLabelMaskArrays()));
     }
 

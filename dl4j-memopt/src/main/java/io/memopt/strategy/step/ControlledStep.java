@@ -4,17 +4,21 @@ package io.memopt.strategy.step;
 
 import io.memopt.strategy.GradientPass;
 import io.memopt.strategy.NetworkAccess;
+import java.util.function.BooleanSupplier;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.ConvexOptimizer;
+import org.deeplearning4j.optimize.api.StepFunction;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.deeplearning4j.optimize.solvers.StochasticGradientDescent;
+import org.jspecify.annotations.Nullable;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
@@ -28,14 +32,25 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
 
     private final transient BaseOptimizer replaced;
     private final transient GradientWork work;
+    private final transient @Nullable GuardedRun guarded;
     private transient boolean applies;
 
-    /** Stands in for {@code replaced}, with its updater, step function and gradient accumulator. */
-    ControlledStep(BaseOptimizer replaced, Model model, GradientWork work) {
-        super(replaced.getConf(), replaced.getStepFunction(), NetworkAccess.listeners(model), model);
+    /**
+     * Stands in for {@code replaced}, with its updater, step function and gradient accumulator.
+     *
+     * @param guarded undoes iterations that run out of memory; null for none
+     */
+    ControlledStep(BaseOptimizer replaced, Model model, GradientWork work, @Nullable GuardedRun guarded) {
+        super(replaced.getConf(), stepFunction(replaced, model, guarded), NetworkAccess.listeners(model), model);
         this.replaced = replaced;
         this.work = work;
+        this.guarded = guarded;
         hand(replaced, this, model);
+    }
+
+    private static StepFunction stepFunction(BaseOptimizer replaced, Model model, @Nullable GuardedRun guarded) {
+        StepFunction step = replaced.getStepFunction();
+        return guarded == null ? step : new MarkingStep(step, () -> guarded.updated(model));
     }
 
     /** The optimizer that was there before, with what has been learnt since. */
@@ -58,6 +73,19 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
 
     @Override
     public boolean optimize(LayerWorkspaceMgr workspaceMgr) {
+        return guardedly(() -> step(workspaceMgr));
+    }
+
+    /** Updates that come from elsewhere, through an accumulator, cannot be undone here. */
+    private boolean guardedly(BooleanSupplier iteration) {
+        GuardedRun run = guarded;
+        if (run == null || getGradientsAccumulator() != null) {
+            return iteration.getAsBoolean();
+        }
+        return run.run(this, model, iteration);
+    }
+
+    private boolean step(LayerWorkspaceMgr workspaceMgr) {
         if (work.gathersMore(model)) {
             work.gather(model);
             return true;
@@ -69,7 +97,7 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
     void apply() {
         applies = true;
         try {
-            super.optimize(LayerWorkspaceMgr.noWorkspaces());
+            guardedly(() -> super.optimize(LayerWorkspaceMgr.noWorkspaces()));
         } finally {
             applies = false;
         }
@@ -84,6 +112,9 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
         score = pair.getSecond();
         if (work.accepts(model)) {
             work.prepare(this::currentUpdater);
+            if (guarded != null) {
+                guarded.updateBegins(updaterState(), hasUpdater());
+            }
             work.update(
                     model,
                     workspaceMgr,
@@ -98,6 +129,25 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
         return model instanceof ComputationGraph
                 ? getComputationGraphUpdater(true)
                 : (BaseMultiLayerUpdater<?>) getUpdater(true);
+    }
+
+    private boolean hasUpdater() {
+        return model instanceof ComputationGraph ? computationGraphUpdater != null : updater != null;
+    }
+
+    /** One flat array; null when the updater has none, or is not made yet. */
+    @Nullable
+    INDArray updaterState() {
+        if (model instanceof ComputationGraph) {
+            return computationGraphUpdater == null ? null : computationGraphUpdater.getStateViewArray();
+        }
+        return updater == null ? null : updater.getStateViewArray();
+    }
+
+    /** The next iteration makes it anew, from its initial state. */
+    void dropUpdater() {
+        updater = null;
+        computationGraphUpdater = null;
     }
 
     private void tellListeners() {

@@ -10,7 +10,9 @@ import org.nd4j.linalg.factory.Nd4j;
 /** A running sum of flat gradients outside workspaces; its array is kept for the next sum. Threading: confined. */
 final class GradientSum {
     private @Nullable INDArray sum;
+    private final ArrayCopy marked = new ArrayCopy();
     private boolean empty = true;
+    private boolean markedEmpty = true;
 
     /** Adds {@code gradients}, of the same length each time; they are copied. */
     void add(INDArray gradients) {
@@ -38,6 +40,17 @@ final class GradientSum {
 
     void clear() {
         empty = true;
+    }
+
+    /** Remembers the sum, for {@link #rollBack}. Takes a copy unless it is empty, as it is when minibatches are not gathered. */
+    void mark() {
+        marked.take(empty ? null : sum);
+        markedEmpty = empty;
+    }
+
+    void rollBack() {
+        marked.restore(sum);
+        empty = markedEmpty;
     }
 
     private void close() {

@@ -36,36 +36,69 @@ import org.slf4j.LoggerFactory;
 final class GradientWork {
     private static final Logger log = LoggerFactory.getLogger(GradientWork.class);
 
-    private final StepOptions options;
     private final TrainingTracker tracker;
     private final @Nullable MixedPass mixed;
-    private final @Nullable CheckpointedPass checkpoints;
     private final @Nullable UpdaterOffload offload;
+    private StepOptions options;
+    private @Nullable CheckpointedPass checkpoints;
     private final GradientSum gradients = new GradientSum();
     private final ScoreSum scores;
     private int minibatches;
+    private int markedMinibatches;
     private boolean toldWhole;
 
     GradientWork(StepOptions options, TrainingTracker tracker, Model model) {
         this.options = options;
         this.tracker = tracker;
         this.mixed = options.mixes() ? new MixedPass(model, tracker) : null;
-        this.checkpoints = options.checkpoints()
+        this.checkpoints = checkpoints(options, model);
+        this.offload = options.stateFolder().map(UpdaterOffload::new).orElse(null);
+        this.scores = new ScoreSum(model);
+    }
+
+    private @Nullable CheckpointedPass checkpoints(StepOptions wanted, Model model) {
+        return wanted.checkpoints()
                 ? new CheckpointedPass(
                         mixed == null ? model : mixed.half(),
                         model,
-                        options.activationShare(),
-                        options.cuts().isEmpty() ? null : new Segments(options.cuts()),
-                        options.outputFolder().orElse(null),
+                        wanted.activationShare(),
+                        wanted.cuts().isEmpty() ? null : new Segments(wanted.cuts()),
+                        wanted.outputFolder().orElse(null),
                         tracker)
                 : null;
-        this.offload = options.stateFolder().map(UpdaterOffload::new).orElse(null);
-        this.scores = new ScoreSum(model);
     }
 
     /** How passes are cut; empty when they are not. */
     String way() {
         return checkpoints == null ? "" : checkpoints.way();
+    }
+
+    StepOptions options() {
+        return options;
+    }
+
+    /** Computes by {@code next} from now on; what was gathered stays. */
+    void options(StepOptions next, Model model) {
+        boolean other = next.activationShare() != options.activationShare()
+                || !next.cuts().equals(options.cuts());
+        options = next;
+        if (other) {
+            checkpoints = checkpoints(next, model);
+        }
+    }
+
+    /** An iteration begins, which may have to be undone. */
+    void mark() {
+        gradients.mark();
+        scores.mark();
+        markedMinibatches = minibatches;
+    }
+
+    /** Forgets what was summed since {@link #mark}. */
+    void rollBack() {
+        gradients.rollBack();
+        scores.rollBack();
+        minibatches = markedMinibatches;
     }
 
     /** Minibatches gathered that no update has used yet. */

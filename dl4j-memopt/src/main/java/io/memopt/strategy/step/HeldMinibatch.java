@@ -7,6 +7,7 @@ import io.memopt.strategy.NetworkAccess;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -149,16 +150,16 @@ public abstract class HeldMinibatch {
         private final @Nullable INDArray @Nullable [] labelMasks;
 
         private OfGraph(ComputationGraph graph) {
-            super(present(
-                    graph.getInputs(),
-                    NetworkAccess.labels(graph),
-                    graph.getInputMaskArrays(),
-                    graph.getLabelMaskArrays()));
+            super(present(graph.getInputs(), labelsOf(graph), graph.getInputMaskArrays(), graph.getLabelMaskArrays()));
             this.graph = graph;
             this.inputs = graph.getInputs().clone();
-            this.labels = NetworkAccess.labels(graph).clone();
+            this.labels = labelsOf(graph).clone();
             this.inputMasks = copy(graph.getInputMaskArrays());
             this.labelMasks = copy(graph.getLabelMaskArrays());
+        }
+
+        private static INDArray[] labelsOf(ComputationGraph graph) {
+            return Objects.requireNonNull(NetworkAccess.labels(graph), "labels");
         }
 
         private static @Nullable INDArray @Nullable [] copy(@Nullable INDArray @Nullable [] arrays) {

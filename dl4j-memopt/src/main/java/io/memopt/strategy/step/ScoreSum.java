@@ -19,6 +19,9 @@ final class ScoreSum {
     private int examples;
     private int passes;
     private double latest;
+    private double markedLoss;
+    private int markedExamples;
+    private int markedPasses;
 
     ScoreSum(Model model) {
         this.averages = model.conf().isMiniBatch()
@@ -53,5 +56,18 @@ final class ScoreSum {
         loss = 0;
         examples = 0;
         passes = 0;
+    }
+
+    /** Remembers the sum, for {@link #rollBack}. */
+    void mark() {
+        markedLoss = loss;
+        markedExamples = examples;
+        markedPasses = passes;
+    }
+
+    void rollBack() {
+        loss = markedLoss;
+        examples = markedExamples;
+        passes = markedPasses;
     }
 }

@@ -108,7 +108,12 @@ public record StepOptions(
         return activationShare < 1 || !cuts.isEmpty();
     }
 
-    boolean mixes() {
+    public boolean mixes() {
         return precision == Precision.MIXED_HALF;
+    }
+
+    /** Whether updater state or what checkpointing keeps lies in files. */
+    public boolean offloads() {
+        return stateFolder.isPresent() || outputFolder.isPresent();
     }
 }

@@ -63,11 +63,20 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
      *
      * @throws IllegalArgumentException as {@link #check} does
      */
-    public synchronized void attach(Model model, StepOptions options) {
+    public void attach(Model model, StepOptions options) {
+        attach(model, options, null);
+    }
+
+    /**
+     * As {@link #attach(Model, StepOptions)}; iterations that run out of memory are undone.
+     *
+     * @param guard decides what becomes of them; null leaves them as Deeplearning4j does
+     */
+    public synchronized void attach(Model model, StepOptions options, @Nullable StepGuard guard) {
         check(model, options);
         entries.removeIf(entry -> entry.model.refersTo(null));
         if (find(model) == null) {
-            Entry entry = new Entry(model, options, new GradientWork(options, tracker, model));
+            Entry entry = new Entry(model, options, guard, new GradientWork(options, tracker, model));
             install(model, entry);
             entries.add(entry);
         }
@@ -125,7 +134,7 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
     public void workerBegins(Model model) {
         Entry original = find(tracker.originalOf(model));
         if (original != null && find(model) == null) {
-            attach(model, original.options);
+            attach(model, original.work.options(), original.guard == null ? null : original.guard.ofCopy());
         }
     }
 
@@ -140,7 +149,8 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
     private void install(Model model, Entry entry) {
         ConvexOptimizer optimizer = SolverAccess.currentOrNew(model);
         if (optimizer.getClass() == StochasticGradientDescent.class) {
-            SolverAccess.replace(model, new ControlledStep((BaseOptimizer) optimizer, model, entry.work));
+            SolverAccess.replace(
+                    model, new ControlledStep((BaseOptimizer) optimizer, model, entry.work, entry.guarded));
         } else {
             log.warn(
                     "{} is trained by {}, which stays: {} asks for another step than Deeplearning4j's own.",
@@ -153,6 +163,9 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
     private void restore(Model model, Entry entry) {
         if (SolverAccess.current(model) instanceof ControlledStep step) {
             SolverAccess.replace(model, step.restored());
+        }
+        if (entry.guarded != null) {
+            entry.guarded.close();
         }
         if (entry.work.pending() > 0) {
             log.warn(
@@ -177,12 +190,16 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
     private static final class Entry {
         private final WeakReference<Model> model;
         private final StepOptions options;
+        private final @Nullable StepGuard guard;
         private final GradientWork work;
+        private final @Nullable GuardedRun guarded;
 
-        private Entry(Model model, StepOptions options, GradientWork work) {
+        private Entry(Model model, StepOptions options, @Nullable StepGuard guard, GradientWork work) {
             this.model = new WeakReference<>(model);
             this.options = options;
+            this.guard = guard;
             this.work = work;
+            this.guarded = guard == null ? null : new GuardedRun(guard, work);
         }
     }
 }

@@ -88,6 +88,21 @@ public enum Metric {
             "bytes",
             Type.LEVEL,
             "Pageable memory in the place of page-locked host mirrors; hardly any of it is resident"),
+    HEADROOM(
+            "memopt.headroom",
+            "bytes",
+            Type.LEVEL,
+            "Bytes to the nearest limit when that was last looked at, after every eighth iteration"),
+    HEADROOM_ITERATIONS(
+            "memopt.headroom.iterations",
+            null,
+            Type.LEVEL,
+            "Iterations to the nearest limit at the slope of the last 32; no number without growth"),
+    OOM_RECOVERIES(
+            "memopt.oom.recoveries",
+            null,
+            Type.FLOW,
+            "Iterations that ran out of memory, were undone, and came through in another way"),
     ALLOCATIONS("memopt.allocations", null, Type.FLOW, "Number of allocations that hold memory of their own"),
     ALLOCATED("memopt.allocated", "bytes", Type.FLOW, "Bytes obtained from the operating system or driver"),
     FREED("memopt.freed", "bytes", Type.FLOW, "Bytes given back to the operating system or driver"),

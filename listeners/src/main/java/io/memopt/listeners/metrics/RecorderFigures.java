@@ -80,6 +80,21 @@ public interface RecorderFigures {
         return 0;
     }
 
+    /** Bytes to the nearest limit; negative while not known. */
+    default long headroomBytes() {
+        return -1;
+    }
+
+    /** Iterations to the nearest limit at the slope of late; infinite without growth. */
+    default double iterationsLeft() {
+        return Double.POSITIVE_INFINITY;
+    }
+
+    /** Iterations that ran out of memory and were done again; never decreases. */
+    default long recoveries() {
+        return 0;
+    }
+
     /** What prefetching iterators of the process did so far. */
     default PrefetchFigures prefetch() {
         return PrefetchFigures.NONE;

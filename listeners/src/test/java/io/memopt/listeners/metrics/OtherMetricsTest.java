@@ -118,6 +118,21 @@ class OtherMetricsTest {
             }
 
             @Override
+            public long headroomBytes() {
+                return 5 << 20;
+            }
+
+            @Override
+            public double iterationsLeft() {
+                return 12.5;
+            }
+
+            @Override
+            public long recoveries() {
+                return 6;
+            }
+
+            @Override
             public int leakedPrefetchers() {
                 return 2;
             }
@@ -146,6 +161,10 @@ class OtherMetricsTest {
         assertThat(registry.get("memopt.pool.live").gauge().value()).isEqualTo(1 << 20);
         assertThat(registry.get("memopt.pool.driver.calls").functionCounter().count())
                 .isEqualTo(17);
+        assertThat(registry.get("memopt.headroom").gauge().value()).isEqualTo(5 << 20);
+        assertThat(registry.get("memopt.headroom.iterations").gauge().value()).isEqualTo(12.5);
+        assertThat(registry.get("memopt.oom.recoveries").functionCounter().count())
+                .isEqualTo(6);
         assertThat(registry.get("memopt.host.mirrors").gauge().value()).isEqualTo(1 << 10);
         assertThat(registry.get("memopt.leaked.prefetchers").gauge().value()).isEqualTo(2);
     }

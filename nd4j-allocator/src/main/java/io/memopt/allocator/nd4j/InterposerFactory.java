@@ -40,6 +40,7 @@ final class InterposerFactory {
     private static final GeneratedOnce<NativeOpsInterposer> PLAIN = new GeneratedOnce<>();
     private static final GeneratedOnce<UseRecordingOps> RECORDING = new GeneratedOnce<>();
     private static final GeneratedOnce<ServingOps> SERVING = new GeneratedOnce<>();
+    private static final GeneratedOnce<LimitingOps> LIMITING = new GeneratedOnce<>();
 
     private InterposerFactory() {}
 
@@ -59,7 +60,9 @@ final class InterposerFactory {
         return OpsFront.before(
                 interposer,
                 stock(target),
-                booked(method -> isWritten(method, NativeOpsInterposer.class) || isWritten(method, ServingOps.class)));
+                booked(method -> isWritten(method, NativeOpsInterposer.class)
+                        || isWritten(method, ServingOps.class)
+                        || limits(target, method)));
     }
 
     /** As {@link #interpose(NativeOps, MemoryLedger, boolean)}; the uses of arrays go to {@code book}. */
@@ -78,12 +81,30 @@ final class InterposerFactory {
                 stock(target),
                 booked(method -> isWritten(method, UseRecordingOps.class)
                         || isWritten(method, ServingOps.class)
-                        || tells(method)));
+                        || tells(method)
+                        || limits(target, method)));
     }
 
-    /** ND4J's own, behind the layer that serves memory if there is one. */
-    private static NativeOps stock(NativeOps target) {
-        return target instanceof ServingOps serving ? serving.target() : target;
+    /** ND4J's own, behind the layer that serves or limits memory if there is one. */
+    static NativeOps stock(NativeOps target) {
+        NativeOps behind = target instanceof ServingOps serving ? serving.target() : target;
+        return behind instanceof LimitingOps limiting ? limiting.target() : behind;
+    }
+
+    /** Error codes are asked for after every operation, so they are only looked at while a limit may have set one. */
+    private static boolean limits(NativeOps target, Method method) {
+        return target instanceof LimitingOps && isWritten(method, LimitingOps.class);
+    }
+
+    /** A layer in front of {@code target} that holds {@code limit}. */
+    static LimitingOps limit(NativeOps target, AllocationLimit limit, boolean cuda)
+            throws ReflectiveOperationException {
+        return LIMITING.get(
+                        () -> load(forwarding(LimitingOps.class), LimitingOps.class),
+                        NativeOps.class,
+                        AllocationLimit.class,
+                        boolean.class)
+                .newInstance(target, limit, cuda);
     }
 
     /** A layer in front of {@code target} that takes memory from {@code memory}. */

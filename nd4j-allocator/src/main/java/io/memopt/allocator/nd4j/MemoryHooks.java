@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
+import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.pool.MemoryPool;
 import io.memopt.allocator.use.UseBook;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +45,8 @@ public final class MemoryHooks {
     private static int usesBorrowed;
     /** In front of ND4J's own calls while memory is served, or was served and is still in use; else null. */
     private static volatile @Nullable ServingOps layer;
+    /** In front of ND4J's own calls while a limit holds; else null. Never together with {@link #layer}. */
+    private static @Nullable LimitingOps limiting;
 
     private MemoryHooks() {}
 
@@ -207,6 +211,10 @@ public final class MemoryHooks {
         if (interposer == null || original == null) {
             throw new HookException("Memory cannot be served: no hooks are installed. Call install() first.");
         }
+        if (limiting != null) {
+            throw new HookException("Memory cannot be served while a limit of "
+                    + limiting.limit().limitBytes() + " B holds: limit the pool instead.");
+        }
         ServingOps serving = layer;
         try {
             if (serving == null) {
@@ -235,7 +243,61 @@ public final class MemoryHooks {
         }
     }
 
-    /** Takes the layer out once nothing of what it served is in use. */
+    /**
+     * From now on ND4J holds at most {@code limitBytes} where its arrays lie, what it holds already included; a request beyond fails
+     * as if the system refused. Without a limit nothing of this is in ND4J's native calls. One limit at a time: a second call changes
+     * the first.
+     *
+     * @param limitBytes at least 1; {@link AllocationLimit#NONE} to count only
+     * @throws HookException if no hooks are installed, memory is served already, or native calls cannot be limited
+     */
+    public static synchronized AllocationLimit limit(long limitBytes) {
+        LimitingOps known = limiting;
+        if (known != null) {
+            known.limit().limit(limitBytes);
+            return known.limit();
+        }
+        NativeOps original = originalOps;
+        if (interposer == null || original == null) {
+            throw new HookException("Memory cannot be limited: no hooks are installed. Call install() first.");
+        }
+        if (layer != null) {
+            throw new HookException("Memory cannot be limited while it is served: limit the pool instead.");
+        }
+        try {
+            boolean cuda = isCuda(original);
+            AllocationLimit limit = new AllocationLimit(limitBytes, cuda ? MemorySpace.DEVICE : MemorySpace.HOST);
+            LimitingOps fresh = InterposerFactory.limit(original, limit, cuda);
+            rebase(fresh);
+            limiting = fresh;
+            limit.adopt(recording().ledger());
+            return limit;
+        } catch (ReflectiveOperationException | LinkageError e) {
+            throw new HookException("Memory cannot be limited with ND4J " + Nd4jFacts.version() + ": " + e, e);
+        }
+    }
+
+    /** The limit that holds now, if any. */
+    public static synchronized Optional<AllocationLimit> currentLimit() {
+        LimitingOps known = limiting;
+        return known == null ? Optional.empty() : Optional.of(known.limit());
+    }
+
+    /** Ends {@code limit}; does nothing when another or none holds. */
+    static synchronized void endLimit(AllocationLimit limit) {
+        LimitingOps known = limiting;
+        if (known == null || known.limit() != limit) {
+            return;
+        }
+        try {
+            rebase(known.target());
+            limiting = null;
+        } catch (ReflectiveOperationException e) {
+            limit.limit(AllocationLimit.NONE);
+            log.warn("A layer that limits memory no more stays in ND4J's native calls: {}", e.toString());
+        }
+    }
+
     /** What is served keeps no more than is in use; does nothing when nothing is served. */
     static void trimServed() {
         ServingOps serving = layer;
@@ -244,6 +306,7 @@ public final class MemoryHooks {
         }
     }
 
+    /** Takes the layer out once nothing of what it served is in use. */
     static synchronized void removeIdleLayer() {
         ServingOps idle = layer;
         if (idle == null || !idle.memory().isOver()) {
@@ -318,6 +381,7 @@ public final class MemoryHooks {
         endUses();
         stopReuse();
         stopServing();
+        currentLimit().ifPresent(AllocationLimit::close);
         restoreManager(); // destroys workspaces, which may be the last that memory was served to
         NativeOps ours = interposer;
         NativeOps original = originalOps;
@@ -360,8 +424,7 @@ public final class MemoryHooks {
     }
 
     private static boolean isCuda(NativeOps ops) {
-        NativeOps own = ops instanceof ServingOps serving ? serving.target() : ops;
-        return own.getClass().getSimpleName().contains("Cuda");
+        return InterposerFactory.stock(ops).getClass().getSimpleName().contains("Cuda");
     }
 
     private static void exchange(NativeOps from, NativeOps to) {

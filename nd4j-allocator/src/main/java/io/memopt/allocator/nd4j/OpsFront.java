@@ -9,6 +9,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.description.modifier.Visibility;
 import net.bytebuddy.dynamic.DynamicType;
@@ -63,17 +64,19 @@ interface OpsFront {
         }
     }
 
-    /** The generated classes, by the class that they extend and the interposer that they serve. */
+    /** The generated classes, by the class that they extend, the interposer that they serve, and the calls that go there. */
     final class Fronts {
         private static final Logger log = LoggerFactory.getLogger(OpsFront.class);
-        private static final Map<List<Class<?>>, Class<? extends NativeOps>> KNOWN = new HashMap<>();
+        private static final Map<Kind, Class<? extends NativeOps>> KNOWN = new HashMap<>();
+
+        private record Kind(Class<?> target, Class<?> interposer, Set<Method> booked) {}
 
         private Fronts() {}
 
         static synchronized Class<? extends NativeOps> classFor(
                 Class<? extends NativeOps> target, Class<?> interposer, Collection<Method> booked)
                 throws NoSuchMethodException {
-            List<Class<?>> key = List.of(target, interposer);
+            Kind key = new Kind(target, interposer, Set.copyOf(booked));
             Class<? extends NativeOps> known = KNOWN.get(key);
             if (known == null) {
                 known = generate(target, interposer, booked);
@@ -92,7 +95,7 @@ interface OpsFront {
             DynamicType.Builder<? extends NativeOps> builder = new ByteBuddy()
                     .with(MethodGraph.Compiler.ForDeclaredMethods.INSTANCE)
                     .subclass(target)
-                    .name(interposer.getName() + "For" + target.getSimpleName())
+                    .name(interposer.getName() + "For" + target.getSimpleName() + KNOWN.size())
                     .implement(OpsFront.class)
                     .defineField(FIELD, NativeOpsInterposer.class, Visibility.PUBLIC)
                     .defineMethod("interposer", NativeOpsInterposer.class, Visibility.PUBLIC)

@@ -45,6 +45,8 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace, Wo
         ScopeRecorder scope = recorder();
         boolean outermost = scope.beginArray(willPin(bytes));
         int separate = externalAllocations.size() + pinnedAllocations.size();
+        long cycle = cycleAllocations.get();
+        boolean done = false;
         try {
             PagedPointer planned = outermost && isUsed.get() ? scope.place(getId(), bytes, type) : null;
             if (planned != null) {
@@ -52,15 +54,20 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace, Wo
                     Pointer.memset(planned, 0, ScopeRecorder.rounded(bytes));
                 }
                 scope.array(true, planned.address(), bytes);
+                done = true;
                 return planned;
             }
             PagedPointer pointer = super.alloc(bytes, kind, type, initialize);
+            done = true;
             if (outermost) {
                 boolean inside = externalAllocations.size() + pinnedAllocations.size() == separate;
                 scope.array(inside, pointer.address(), bytes);
             }
             return pointer;
         } finally {
+            if (!done) {
+                cycleAllocations.set(cycle); // what was refused is no size to learn
+            }
             if (outermost) {
                 scope.endArray();
             }
@@ -86,13 +93,25 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace, Wo
             cycleAllocations.set(0);
             maxCycle.set(0);
         }
-        super.close();
-        if (cyclesCount.get() != cycles) {
-            if (scoped && getNumberOfExternalAllocations() > 0) {
-                clearExternalAllocations();
+        boolean done = false;
+        try {
+            super.close();
+            done = true;
+        } finally {
+            if (cyclesCount.get() != cycles) {
+                left(scoped, done);
             }
-            recorder().closed(getId());
         }
+    }
+
+    /** {@code done}: false when a larger block was refused. The scope is left all the same, but ND4J has a size without a block. */
+    private void left(boolean scoped, boolean done) {
+        if (!done) {
+            forgetBlock();
+        } else if (scoped && getNumberOfExternalAllocations() > 0) {
+            clearExternalAllocations();
+        }
+        recorder().closed(getId());
     }
 
     @Override

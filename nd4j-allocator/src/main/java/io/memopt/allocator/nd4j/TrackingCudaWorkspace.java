@@ -60,15 +60,19 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, 
         ScopeRecorder scope = recorder();
         boolean outermost = scope.beginArray(willPin(bytes));
         int separate = externalAllocations.size() + pinnedAllocations.size();
+        long cycle = cycleAllocations.get();
+        boolean done = false;
         try {
             PagedPointer served = outermost && mayServe() ? serve(scope, bytes, kind, type, initialize) : null;
             if (served != null) {
+                done = true;
                 return served;
             }
             @Nullable
             PagedPointer pointer = kind == MemoryKind.HOST && hasIdleMirror()
                     ? MirrorScope.run(() -> super.alloc(bytes, kind, type, initialize))
                     : super.alloc(bytes, kind, type, initialize);
+            done = true;
             boolean inside = externalAllocations.size() + pinnedAllocations.size() == separate;
             if (outermost && kind == MemoryKind.DEVICE) {
                 // Null where the configuration asks for host memory only.
@@ -76,6 +80,9 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, 
             }
             return pointer;
         } finally {
+            if (!done) {
+                cycleAllocations.set(cycle); // what was refused is no size to learn
+            }
             if (outermost) {
                 scope.endArray();
             }
@@ -142,13 +149,25 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, 
             cycleAllocations.set(0);
             maxCycle.set(0);
         }
-        super.close();
-        if (cyclesCount.get() != cycles) {
-            if (scoped && getNumberOfExternalAllocations() > 0) {
-                clearExternalAllocations();
+        boolean done = false;
+        try {
+            super.close();
+            done = true;
+        } finally {
+            if (cyclesCount.get() != cycles) {
+                left(scoped, done);
             }
-            recorder().closed(getId());
         }
+    }
+
+    /** {@code done}: false when a larger block was refused. The scope is left all the same, but ND4J has a size without a block. */
+    private void left(boolean scoped, boolean done) {
+        if (!done) {
+            forgetBlock();
+        } else if (scoped && getNumberOfExternalAllocations() > 0) {
+            clearExternalAllocations();
+        }
+        recorder().closed(getId());
     }
 
     @Override

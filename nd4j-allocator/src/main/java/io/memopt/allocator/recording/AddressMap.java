@@ -5,7 +5,9 @@ package io.memopt.allocator.recording;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,6 +58,15 @@ final class AddressMap<V> {
             stripe.addTo(all);
         }
         return Collections.unmodifiableList(all);
+    }
+
+    /** As {@link #values}, by address. */
+    Map<Long, V> entries() {
+        Map<Long, V> all = new HashMap<>();
+        for (Stripe<V> stripe : stripes) {
+            stripe.addTo(all);
+        }
+        return Collections.unmodifiableMap(all);
     }
 
     int size() {
@@ -133,6 +144,15 @@ final class AddressMap<V> {
                 V value = valueAt(slot);
                 if (value != null) {
                     all.add(value);
+                }
+            }
+        }
+
+        synchronized void addTo(Map<Long, V> all) {
+            for (int slot = 0; slot < keys.length; slot++) {
+                V value = valueAt(slot);
+                if (value != null) {
+                    all.put(keys[slot] == Long.MIN_VALUE ? 0 : keys[slot], value);
                 }
             }
         }

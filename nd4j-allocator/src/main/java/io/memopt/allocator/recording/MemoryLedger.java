@@ -14,8 +14,10 @@ import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.event.SiteTable;
 import io.memopt.allocator.event.TransferDirection;
 import io.memopt.allocator.event.WorkspaceTable;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
@@ -25,6 +27,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -85,6 +88,7 @@ public final class MemoryLedger {
     private final ConcurrentHashMap<String, WorkspaceFlows> flowsByWorkspace = new ConcurrentHashMap<>();
     private final PeakWindows windows;
     private final LongAdder events = new LongAdder();
+    private final ArrayDeque<FailureMoment> failures = new ArrayDeque<>();
     private final CopyOnWriteArrayList<EventSink> sinks = new CopyOnWriteArrayList<>();
 
     /**
@@ -416,22 +420,74 @@ public final class MemoryLedger {
         flows.synchronizedStream();
     }
 
-    /** The operating system or driver refused. */
+    /** The operating system or driver refused. Costs O(owners + live allocations): a failure is rare, and told in full. */
     public void allocationFailed(MemorySpace space, long requested) {
         flows.failed(space);
         ThreadContext context = ThreadContext.current();
         WorkspaceAccount account = context.account();
+        int owner = account == null
+                ? detachedOwners.ownerFor(context.owner(owners))
+                : account.ownerFor(context.owner(owners));
+        long now = System.nanoTime();
+        remember(new FailureMoment(
+                now,
+                context.threadId(),
+                context.iteration(owners),
+                space,
+                context.intent(),
+                owners.ownerOf(owner),
+                requested,
+                reservedBytes(space),
+                inUseByCategory(),
+                largestOwners(),
+                blocks()));
         emit(
                 EventCode.of(EventKind.ALLOCATION_FAILURE, AllocationKind.WORKSPACE_BLOCK, space),
-                System.nanoTime(),
+                now,
                 context,
-                account == null
-                        ? detachedOwners.ownerFor(context.owner(owners))
-                        : account.ownerFor(context.owner(owners)),
+                owner,
                 idOf(account),
                 0,
                 requested,
                 0);
+    }
+
+    private void remember(FailureMoment failure) {
+        synchronized (failures) {
+            if (failures.size() == FailureMoment.MOST_FAILURES) {
+                failures.removeFirst();
+            }
+            failures.addLast(failure);
+        }
+    }
+
+    private List<OwnerUsage> largestOwners() {
+        return usage().stream()
+                .filter(row -> row.liveBytes() > 0)
+                .sorted(Comparator.comparingLong(OwnerUsage::liveBytes).reversed())
+                .limit(FailureMoment.MOST_OWNERS)
+                .toList();
+    }
+
+    private List<FailureMoment.Block> blocks() {
+        return live.values().stream()
+                .filter(MemoryLedger::isBlock)
+                .sorted(Comparator.comparingLong(LiveAllocation::roundedBytes).reversed())
+                .limit(FailureMoment.MOST_BLOCKS)
+                .map(MemoryLedger::blockOf)
+                .toList();
+    }
+
+    private static FailureMoment.Block blockOf(LiveAllocation allocation) {
+        WorkspaceAccount account = allocation.account();
+        return account == null
+                ? new FailureMoment.Block("", "", allocation.address(), allocation.roundedBytes(), 0)
+                : new FailureMoment.Block(
+                        account.name(),
+                        account.threadName(),
+                        allocation.address(),
+                        allocation.roundedBytes(),
+                        Math.min(account.arrayBytes(), allocation.roundedBytes()));
     }
 
     /** A Java garbage collection ended. */
@@ -565,8 +621,20 @@ public final class MemoryLedger {
         return List.copyOf(live.values());
     }
 
+    /** Hands each live allocation with memory of its own and its key to {@code action}; those that begin or end meanwhile may be missed. */
+    public void forEachLive(BiConsumer<Long, LiveAllocation> action) {
+        live.entries().forEach(action);
+    }
+
     public @Nullable LiveAllocation find(long key) {
         return live.get(key);
+    }
+
+    /** What was refused, oldest first; the latest {@value FailureMoment#MOST_FAILURES}. */
+    public List<FailureMoment> failures() {
+        synchronized (failures) {
+            return List.copyOf(failures);
+        }
     }
 
     /** Flows since the start. */

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.step;
+
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** A copy of an array outside workspaces, whose memory serves the next copy too. Threading: confined. */
+final class ArrayCopy {
+    private @Nullable INDArray copy;
+    private boolean held;
+
+    /** Copies {@code array}; forgets what was copied before. Null and empty arrays leave nothing to restore. */
+    void take(@Nullable INDArray array) {
+        held = false;
+        if (array == null || array.isEmpty()) {
+            return;
+        }
+        INDArray into = copy;
+        if (into == null || into.length() != array.length() || into.dataType() != array.dataType()) {
+            close();
+            try (MemoryWorkspace outside = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                copy = array.dup();
+            }
+        } else {
+            into.assign(array);
+        }
+        held = true;
+    }
+
+    /** Gives {@code array} the copied values, if there are any; they stay copied. */
+    void restore(@Nullable INDArray array) {
+        INDArray from = copy;
+        if (held && from != null && array != null) {
+            array.assign(from);
+        }
+    }
+
+    void close() {
+        INDArray old = copy;
+        copy = null;
+        held = false;
+        if (old != null && old.closeable()) {
+            old.close();
+        }
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.guard;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.memopt.MemOpt;
+import io.memopt.MemOptConfig;
+import io.memopt.allocator.nd4j.AllocationLimit;
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.testing.Networks;
+import java.util.ArrayList;
+import java.util.List;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** A program that keeps arrays is warned before its limit is met; one that does not is left in peace. */
+class HeadroomWatchTest {
+    private static final int KEPT_BYTES = 1 << 20;
+
+    @AfterEach
+    void uninstall() {
+        MemoryHooks.uninstall();
+    }
+
+    @Test
+    void growth_warnsOnceBeforeTheLimit_withTheIterationsLeft() {
+        MultiLayerNetwork network = small();
+        DataSet data = new DataSet(Nd4j.rand(4, 3), Nd4j.rand(4, 2));
+        List<EarlyWarning> warnings = new ArrayList<>();
+        List<INDArray> kept = new ArrayList<>();
+        try (MemOpt memopt = MemOpt.attach(
+                network, MemOptConfig.builder().limitBytes(1L << 40).build())) {
+            memopt.onEarlyWarning(warnings::add);
+            AllocationLimit limit = MemoryHooks.currentLimit().orElseThrow();
+            limit.limit(limit.liveBytes() + 200L * KEPT_BYTES);
+            for (int i = 0; i < 80; i++) {
+                kept.add(Nd4j.createUninitialized(DataType.INT8, KEPT_BYTES));
+                network.fit(data);
+            }
+        }
+        assertThat(limitsOf(warnings)).containsExactly("limitBytes");
+        EarlyWarning warning = warnings.get(0);
+        assertThat(warning.bytesPerIteration()).isBetween(0.99 * KEPT_BYTES, 1.01 * KEPT_BYTES);
+        assertThat(warning.iterationsLeft()).isBetween(160.0, 172.0);
+        assertThat(warning.headroomBytes()).isBetween(160L * KEPT_BYTES, 172L * KEPT_BYTES);
+        assertThat(kept).hasSize(80);
+    }
+
+    @Test
+    void steadyTraining_isNotWarnedOf() {
+        MultiLayerNetwork network = (MultiLayerNetwork) Networks.LENET.create(WorkspaceMode.ENABLED);
+        DataSet data = Networks.LENET.data(2, 0);
+        List<EarlyWarning> warnings = new ArrayList<>();
+        try (MemOpt memopt = MemOpt.attach(
+                network, MemOptConfig.builder().limitBytes(1L << 40).build())) {
+            memopt.onEarlyWarning(warnings::add);
+            AllocationLimit limit = MemoryHooks.currentLimit().orElseThrow();
+            for (int i = 0; i < 70; i++) {
+                network.fit(data);
+                if (i == 30) {
+                    limit.limit(limit.liveBytes() + 8 * KEPT_BYTES);
+                }
+            }
+        }
+        assertThat(warnings).isEmpty();
+    }
+
+    private static List<String> limitsOf(List<EarlyWarning> warnings) {
+        return warnings.stream().map(EarlyWarning::limit).toList();
+    }
+
+    private static MultiLayerNetwork small() {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .list()
+                .layer(new OutputLayer.Builder().nIn(3).nOut(2).build())
+                .build());
+        network.init();
+        return network;
+    }
+}
