@@ -25,18 +25,25 @@ import org.slf4j.LoggerFactory;
  * a container's, or what the system can still hand out. Warns when, at the slope of the last {@value #KEPT} iterations (Theil-Sen,
  * so that single iterations do not count), the limit is less than {@value #WARN_ITERATIONS} iterations away.
  *
- * <p>Cost: two reads at the end of an iteration; the slope and the limits every {@value #EVERY} iterations. Threading: safe.
+ * <p>Cost: two reads at the end of an iteration; the slope and the limits, which are read from files, at most every
+ * {@value #EVERY} iterations, and at most once a second unless that is less than a thousandth of the time. Threading: safe.
  */
 public final class HeadroomWatch implements ModelObserver {
     static final int KEPT = 32;
     static final int EVERY = 8;
     static final int WARN_ITERATIONS = 200;
+    /** A look that took a while is followed by so many times as long without one, but no more than a second. */
+    private static final int REST = 1000;
+
+    private static final long MOST_REST_NANOS = 1_000_000_000;
+
     private static final Logger log = LoggerFactory.getLogger(HeadroomWatch.class);
 
     private final MemoryLedger ledger;
     private final List<Consumer<EarlyWarning>> listeners = new CopyOnWriteArrayList<>();
     private final long[] held = new long[KEPT];
     private int seen;
+    private long nextLookNanos = System.nanoTime();
     private boolean warned;
     private volatile long headroomBytes = -1;
     private volatile double iterationsLeft = Double.POSITIVE_INFINITY;
@@ -63,8 +70,11 @@ public final class HeadroomWatch implements ModelObserver {
     @Override
     public synchronized void iterationEnded(Model model) {
         held[seen++ % KEPT] = heldBytes();
-        if (seen % EVERY == 0 && seen >= EVERY) {
+        long now = System.nanoTime();
+        if (seen % EVERY == 0 && now - nextLookNanos >= 0) {
             look();
+            long end = System.nanoTime();
+            nextLookNanos = end + Math.min(MOST_REST_NANOS, REST * (end - now));
         }
     }
 

@@ -95,14 +95,16 @@ public final class CudaModels {
     private static void run(CudnnCase kind, int batch, int steps, String name) {
         String[] parts = name.split("@", 2);
         Way way = Way.valueOf(parts[0]);
-        long scratch = parts.length > 1 ? Long.parseLong(parts[1]) << 20 : Convolutions.DEFAULT_SCRATCH_BYTES;
+        Convolutions convolutions = parts.length > 1
+                ? Convolutions.CUDNN.withScratchBytes(Long.parseLong(parts[1]) << 20)
+                : Convolutions.CUDNN;
         MemoryLedger ledger = MemoryHooks.install().ledger();
         DeviceUsage began = usage();
         long before = freeBytes();
         Nd4j.getRandom().setSeed(7);
         Model model = kind.create();
         DataSet[] data = {kind.data(batch, 0), kind.data(batch, 1)};
-        MemOpt memopt = way == Way.PLAIN ? null : MemOpt.attach(model, config(way, scratch));
+        MemOpt memopt = way == Way.PLAIN ? null : MemOpt.attach(model, config(way, convolutions));
         long rehearsal = System.nanoTime();
         if (memopt != null) {
             memopt.rehearse(kind.data(REHEARSED, 9));
@@ -170,19 +172,15 @@ public final class CudaModels {
         }
     }
 
-    private static MemOptConfig config(Way way, long scratch) {
+    private static MemOptConfig config(Way way, Convolutions convolutions) {
         MemOptConfig.Builder config = MemOptConfig.builder()
                 .reuse(Reuse.PLANNED)
                 .deviceMemory(DeviceMemory.POOL)
                 .hostMirrors(HostMirrors.UNTOUCHED);
         return switch (way) {
             case PLAIN, EXACT -> config.build();
-            case CUDNN ->
-                config.convolutions(Convolutions.CUDNN.withScratchBytes(scratch))
-                        .build();
-            case TF32 ->
-                config.convolutions(Convolutions.CUDNN.withTf32(true).withScratchBytes(scratch))
-                        .build();
+            case CUDNN -> config.convolutions(convolutions).build();
+            case TF32 -> config.convolutions(convolutions.withTf32(true)).build();
         };
     }
 
