@@ -261,7 +261,8 @@ public final class MemoryHooks {
         if (interposer == null || original == null) {
             throw new HookException("Memory cannot be limited: no hooks are installed. Call install() first.");
         }
-        if (layer != null) {
+        ServingOps serving = layer;
+        if (serving != null && serving.memory().isServing()) {
             throw new HookException("Memory cannot be limited while it is served: limit the pool instead.");
         }
         try {
@@ -292,6 +293,7 @@ public final class MemoryHooks {
         try {
             rebase(known.target());
             limiting = null;
+            removeIdleLayer();
         } catch (ReflectiveOperationException e) {
             limit.limit(AllocationLimit.NONE);
             log.warn("A layer that limits memory no more stays in ND4J's native calls: {}", e.toString());
@@ -306,10 +308,10 @@ public final class MemoryHooks {
         }
     }
 
-    /** Takes the layer out once nothing of what it served is in use. */
+    /** Takes the layer out once nothing of what it served is in use, and no limit lies on top of it. */
     static synchronized void removeIdleLayer() {
         ServingOps idle = layer;
-        if (idle == null || !idle.memory().isOver()) {
+        if (idle == null || limiting != null || !idle.memory().isOver()) {
             return;
         }
         layer = null;

@@ -63,11 +63,14 @@ public final class ServedMemory {
         pools.removeIf(DevicePools::isUnused);
     }
 
+    /** True while new memory comes from here. */
+    boolean isServing() {
+        return device != null || pinned != null || mirroring;
+    }
+
     /** True when serving has ended and everything served is freed. */
     boolean isOver() {
-        return device == null
-                && pinned == null
-                && !mirroring
+        return !isServing()
                 && mirrors.isUnused()
                 && buffers.isEmpty()
                 && pools.stream().allMatch(DevicePools::isUnused);

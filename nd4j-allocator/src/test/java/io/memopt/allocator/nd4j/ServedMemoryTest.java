@@ -73,6 +73,25 @@ class ServedMemoryTest {
         return NativeOpsHolder.getInstance().getDeviceNativeOps();
     }
 
+    /** The layer stays for the frees to come; the limit lies on top of it, and both go. */
+    @Test
+    void limit_holdsWhileServedMemoryIsStillInUse_butNotWhileItIsServed() {
+        serve();
+        INDArray served = Nd4j.createUninitialized(DataType.INT8, MIB);
+        assertThatThrownBy(() -> MemoryHooks.limit(AllocationLimit.NONE))
+                .isInstanceOf(HookException.class)
+                .hasMessageContaining("while it is served");
+        MemoryHooks.stopServing();
+
+        try (AllocationLimit limit = MemoryHooks.limit(AllocationLimit.NONE)) {
+            long before = limit.liveBytes();
+            limit.limit(before);
+            assertThatThrownBy(() -> ops().mallocHost(1, 0)).hasMessage("std::bad_alloc");
+            served.close();
+            assertThat(limit.liveBytes()).isEqualTo(before - MIB);
+        }
+    }
+
     @Test
     void array_outsideWorkspaces_liesInThePoolAndComputesAsEver() {
         INDArray own = Nd4j.linspace(1, 1 << 16, 1 << 16, DataType.FLOAT).reshape(256, 256);
