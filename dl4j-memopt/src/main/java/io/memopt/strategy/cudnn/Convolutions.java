@@ -20,7 +20,6 @@ import java.util.Optional;
  * @param tf32 allows tensor cores that round factors to 10 bits of mantissa; exactness {@code LOSSY}
  * @param scratchBytes most scratch memory for each stream; a pass that fits nowhere within may take four times as much before
  *     it goes to the built-in path
- * @param modest a pass takes no more scratch memory than its input, weights and output take, or 32 MiB where these are smaller
  * @param measured measures algorithms at their first use, which takes some runs of each; otherwise cuDNN's heuristic ranks
  * @param maxParts most parts that a minibatch may be computed in to save scratch memory, 1 to 64
  * @param cache file that keeps what was measured, if any
@@ -32,7 +31,6 @@ public record Convolutions(
         boolean deterministic,
         boolean tf32,
         long scratchBytes,
-        boolean modest,
         boolean measured,
         int maxParts,
         Optional<Path> cache) {
@@ -44,61 +42,52 @@ public record Convolutions(
     /** Deeplearning4j's own way. */
     public static final Convolutions BUILT_IN = of(false);
 
-    /** cuDNN, deterministic, 32 bit products, measured, at most {@link #DEFAULT_SCRATCH_BYTES} of scratch memory, modest. */
+    /** cuDNN, deterministic, 32 bit products, measured, at most {@link #DEFAULT_SCRATCH_BYTES} of scratch memory. */
     public static final Convolutions CUDNN = of(true);
 
     public Convolutions {
         Objects.requireNonNull(cache, "cache");
-        new CudnnOptions(deterministic, tf32, scratchBytes, modest, measured, maxParts);
+        new CudnnOptions(deterministic, tf32, scratchBytes, measured, maxParts);
     }
 
     private static Convolutions of(boolean cudnn) {
         return new Convolutions(
-                cudnn, true, true, true, false, DEFAULT_SCRATCH_BYTES, true, true, DEFAULT_PARTS, Optional.empty());
+                cudnn, true, true, true, false, DEFAULT_SCRATCH_BYTES, true, DEFAULT_PARTS, Optional.empty());
     }
 
     public Convolutions withNormalization(boolean value) {
         return new Convolutions(
-                cudnn, value, reuseForward, deterministic, tf32, scratchBytes, modest, measured, maxParts, cache);
+                cudnn, value, reuseForward, deterministic, tf32, scratchBytes, measured, maxParts, cache);
     }
 
     public Convolutions withReuseForward(boolean value) {
         return new Convolutions(
-                cudnn, normalization, value, deterministic, tf32, scratchBytes, modest, measured, maxParts, cache);
+                cudnn, normalization, value, deterministic, tf32, scratchBytes, measured, maxParts, cache);
     }
 
     public Convolutions withDeterministic(boolean value) {
         return new Convolutions(
-                cudnn, normalization, reuseForward, value, tf32, scratchBytes, modest, measured, maxParts, cache);
+                cudnn, normalization, reuseForward, value, tf32, scratchBytes, measured, maxParts, cache);
     }
 
     public Convolutions withTf32(boolean value) {
         return new Convolutions(
-                cudnn,
-                normalization,
-                reuseForward,
-                deterministic,
-                value,
-                scratchBytes,
-                modest,
-                measured,
-                maxParts,
-                cache);
+                cudnn, normalization, reuseForward, deterministic, value, scratchBytes, measured, maxParts, cache);
     }
 
     /**
-     * The same with another amount of scratch memory, which each pass may use: no longer modest.
+     * The same with another amount of scratch memory.
      *
      * @throws IllegalArgumentException if {@code value} is negative
      */
     public Convolutions withScratchBytes(long value) {
         return new Convolutions(
-                cudnn, normalization, reuseForward, deterministic, tf32, value, false, measured, maxParts, cache);
+                cudnn, normalization, reuseForward, deterministic, tf32, value, measured, maxParts, cache);
     }
 
     public Convolutions withMeasured(boolean value) {
         return new Convolutions(
-                cudnn, normalization, reuseForward, deterministic, tf32, scratchBytes, modest, value, maxParts, cache);
+                cudnn, normalization, reuseForward, deterministic, tf32, scratchBytes, value, maxParts, cache);
     }
 
     /**
@@ -108,7 +97,7 @@ public record Convolutions(
      */
     public Convolutions withMaxParts(int value) {
         return new Convolutions(
-                cudnn, normalization, reuseForward, deterministic, tf32, scratchBytes, modest, measured, value, cache);
+                cudnn, normalization, reuseForward, deterministic, tf32, scratchBytes, measured, value, cache);
     }
 
     public Convolutions withCache(Path file) {
@@ -119,13 +108,12 @@ public record Convolutions(
                 deterministic,
                 tf32,
                 scratchBytes,
-                modest,
                 measured,
                 maxParts,
                 Optional.of(file));
     }
 
     CudnnOptions options() {
-        return new CudnnOptions(deterministic, tf32, scratchBytes, modest, measured, maxParts);
+        return new CudnnOptions(deterministic, tf32, scratchBytes, measured, maxParts);
     }
 }

@@ -44,7 +44,7 @@ final class AlgorithmChooser {
             known = look(calls);
             tables.put(work, known);
         }
-        return pick(work, known);
+        return pick(known);
     }
 
     /** Runs {@code calls} the way chosen, or the next best when the library refuses; false when none is left. */
@@ -67,21 +67,21 @@ final class AlgorithmChooser {
 
     /** What {@link #choose} answers, without tuning. */
     Optional<ConvolutionAlgorithm> chosen(ConvolutionShape shape, ConvolutionPass pass) {
-        return table(shape, pass).flatMap(known -> pick(new Work(shape, pass), known));
+        return table(shape, pass).flatMap(this::pick);
     }
 
     /** The most scratch memory of a way that is chosen now. */
     long chosenBytes() {
-        return tables.entrySet().stream()
-                .map(entry -> pick(entry.getKey(), entry.getValue()))
+        return tables.values().stream()
+                .map(this::pick)
                 .flatMap(Optional::stream)
                 .mapToLong(ConvolutionAlgorithm::scratchBytes)
                 .max()
                 .orElse(0);
     }
 
-    private Optional<ConvolutionAlgorithm> pick(Work work, AlgorithmTable table) {
-        Optional<ConvolutionAlgorithm> within = table.fastestWithin(options.budgetFor(work.shape()));
+    private Optional<ConvolutionAlgorithm> pick(AlgorithmTable table) {
+        Optional<ConvolutionAlgorithm> within = table.fastestWithin(options.scratchBytes());
         return within.isPresent()
                 ? within
                 : table.smallest().filter(way -> way.scratchBytes() <= options.ceilingBytes());
@@ -90,9 +90,10 @@ final class AlgorithmChooser {
     private AlgorithmTable look(ConvolutionCalls calls) {
         String key = device + "|" + options.rules() + "|" + calls.pass() + "|"
                 + calls.shape().key();
-        long budget = options.budgetFor(calls.shape());
-        AlgorithmTable table = lookUpTo(key, calls, budget);
-        return table.fastestWithin(budget).isPresent() ? table : lookUpTo(key, calls, options.ceilingBytes());
+        AlgorithmTable table = lookUpTo(key, calls, options.scratchBytes());
+        return table.fastestWithin(options.scratchBytes()).isPresent()
+                ? table
+                : lookUpTo(key, calls, options.ceilingBytes());
     }
 
     private AlgorithmTable lookUpTo(String key, ConvolutionCalls calls, long limit) {

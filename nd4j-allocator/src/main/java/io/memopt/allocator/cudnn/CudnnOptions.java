@@ -8,15 +8,10 @@ package io.memopt.allocator.cudnn;
  * @param deterministic only algorithms that repeat bit for bit
  * @param tf32 also those that round factors to 10 bits of mantissa; then results are other numbers
  * @param scratchBytes most scratch memory for each stream, at least 0
- * @param modest a pass takes no more scratch memory than its own arrays, or {@value #MODEST_BYTES} bytes where these are smaller
  * @param measure measures times at first use; otherwise cuDNN's heuristic ranks
  * @param maxParts most parts that a minibatch may be computed in to save scratch memory, 1 to 64
  */
-public record CudnnOptions(
-        boolean deterministic, boolean tf32, long scratchBytes, boolean modest, boolean measure, int maxParts) {
-    /** With so much, small networks reach 0.95 of the speed that they have with any amount. */
-    private static final long MODEST_BYTES = 32L << 20;
-
+public record CudnnOptions(boolean deterministic, boolean tf32, long scratchBytes, boolean measure, int maxParts) {
     private static final int MOST_PARTS = 64;
     /** Where nothing fits into the budget, a pass may take this many times the budget before it goes to the built-in path. */
     private static final int STRETCH = 4;
@@ -26,16 +21,6 @@ public record CudnnOptions(
             throw new IllegalArgumentException("scratchBytes=" + scratchBytes + " maxParts=" + maxParts
                     + ", expected scratchBytes of at least 0 and maxParts within 1.." + MOST_PARTS);
         }
-    }
-
-    /** Without bounds but {@code scratchBytes}. */
-    public CudnnOptions(boolean deterministic, boolean tf32, long scratchBytes, boolean measure, int maxParts) {
-        this(deterministic, tf32, scratchBytes, false, measure, maxParts);
-    }
-
-    /** Most scratch memory of a pass of {@code shape}. */
-    long budgetFor(ConvolutionShape shape) {
-        return modest ? Math.min(scratchBytes, Math.max(MODEST_BYTES, shape.bytes())) : scratchBytes;
     }
 
     /** The most that a pass may take that has no way within {@link #scratchBytes}. */

@@ -93,33 +93,6 @@ class AlgorithmChooserTest {
                 .hasValue(1);
     }
 
-    @Test
-    void choose_ofModestOptions_takesNoMoreThanItsOwnArrays() {
-        long own = Math.max(32L << 20, Ways.SHAPE.bytes());
-        CudnnOptions modest = new CudnnOptions(true, false, Long.MAX_VALUE / 8, true, false, 1);
-        FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, own / 8, own}, TIMES);
-
-        assertThat(new AlgorithmChooser(modest, new Memory(), "device").choose(calls))
-                .map(ConvolutionAlgorithm::id)
-                .hasValue(1);
-        CudnnOptions any = new CudnnOptions(true, false, Long.MAX_VALUE / 8, false, 1);
-        assertThat(new AlgorithmChooser(any, new Memory(), "device").choose(calls))
-                .map(ConvolutionAlgorithm::id)
-                .hasValue(2);
-    }
-
-    @Test
-    void budgetFor_ofModestOptions_liesBetweenAFloorAndTheBound() {
-        CudnnOptions modest = new CudnnOptions(true, false, 256L << 20, true, false, 1);
-        ConvolutionShape small = new ConvolutionShape(2, 3, 8, 8, 4, 3, 3, 1, 1, 1, 1, 1, 1, 1);
-        ConvolutionShape middle = new ConvolutionShape(1024, 20, 14, 14, 50, 5, 5, 1, 1, 2, 2, 1, 1, 1);
-        ConvolutionShape large = new ConvolutionShape(32, 64, 224, 224, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1);
-
-        assertThat(modest.budgetFor(small)).isEqualTo(32L << 20);
-        assertThat(modest.budgetFor(middle)).isEqualTo(4L * (1024 * 70 * 14 * 14 + 50 * 20 * 25));
-        assertThat(modest.budgetFor(large)).isEqualTo(256L << 20);
-    }
-
     private static AlgorithmChooser chooser(AlgorithmStore store) {
         return new AlgorithmChooser(OPTIONS, store, "device");
     }
