@@ -11,12 +11,12 @@ import io.memopt.allocator.recording.ProcessMemory;
 import io.memopt.analysis.TheilSen;
 import io.memopt.listeners.training.ModelObserver;
 import io.memopt.oom.Evidence;
-import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Model;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,11 +39,14 @@ public final class HeadroomWatch implements ModelObserver {
 
     private static final Logger log = LoggerFactory.getLogger(HeadroomWatch.class);
 
+    private static final MemorySpace[] SPACES = MemorySpace.values();
+
     private final MemoryLedger ledger;
     private final List<Consumer<EarlyWarning>> listeners = new CopyOnWriteArrayList<>();
     private final long[] held = new long[KEPT];
     private int seen;
     private long nextLookNanos = System.nanoTime();
+    private @Nullable MemoryLimits limits;
     private boolean warned;
     private volatile long headroomBytes = -1;
     private volatile double iterationsLeft = Double.POSITIVE_INFINITY;
@@ -88,7 +91,7 @@ public final class HeadroomWatch implements ModelObserver {
     }
 
     private void look() {
-        Nearest nearest = Nearest.of();
+        Nearest nearest = Nearest.of(limits());
         Evidence.Trend trend = trend();
         headroomBytes = nearest.bytes();
         boolean grows = trend.iterations() == KEPT && trend.bytesPerIteration() >= 1;
@@ -99,6 +102,16 @@ public final class HeadroomWatch implements ModelObserver {
             warned = true;
             tell(new EarlyWarning(nearest.bytes(), nearest.limit(), trend.bytesPerIteration(), iterationsLeft));
         }
+    }
+
+    /** Read once: hardly anyone changes them while a process runs. */
+    private MemoryLimits limits() {
+        MemoryLimits known = limits;
+        if (known == null) {
+            known = MemoryLimits.current();
+            limits = known;
+        }
+        return known;
     }
 
     private void tell(EarlyWarning warning) {
@@ -113,9 +126,11 @@ public final class HeadroomWatch implements ModelObserver {
     }
 
     private long heldBytes() {
-        return Arrays.stream(MemorySpace.values())
-                .mapToLong(ledger::reservedBytes)
-                .sum();
+        long sum = 0;
+        for (MemorySpace space : SPACES) {
+            sum += ledger.reservedBytes(space);
+        }
+        return sum;
     }
 
     private long[] values() {
@@ -130,13 +145,12 @@ public final class HeadroomWatch implements ModelObserver {
     /** The limit that is met first, and how far it is. */
     private record Nearest(long bytes, String limit) {
 
-        static Nearest of() {
+        static Nearest of(MemoryLimits limits) {
             Nearest nearest = new Nearest(Long.MAX_VALUE, "none");
             AllocationLimit limit = MemoryHooks.currentLimit().orElse(null);
             if (limit != null && limit.limitBytes() != AllocationLimit.NONE) {
                 nearest = new Nearest(limit.limitBytes() - limit.liveBytes(), "limitBytes");
             }
-            MemoryLimits limits = MemoryLimits.current();
             OptionalLong resident = ProcessMemory.now().residentBytes();
             nearest = nearest.or(left(limits.javacppMaxPhysicalBytes(), resident), "JavaCPP's physical cap");
             nearest = nearest.or(left(limits.containerBytes(), resident), "the container's limit");
