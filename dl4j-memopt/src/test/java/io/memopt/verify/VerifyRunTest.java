@@ -35,7 +35,7 @@ class VerifyRunTest {
         MemOptConfig config = MemOptConfig.builder().reuse(Reuse.PLANNED).build();
 
         Verification result = VerifyRun.of(network, VerifyRunTest::batch)
-                .iterations(8)
+                .iterations(6)
                 .compare(model -> MemOpt.attach(model, config));
 
         result.requireBitwise().requirePeakAtMost("95 %");
@@ -57,7 +57,7 @@ class VerifyRunTest {
 
     @Test
     void plainAgainstPlain_hasTheSamePeak() {
-        Verification result = VerifyRun.of(() -> Networks.LENET.create(WorkspaceMode.ENABLED), VerifyRunTest::digits)
+        Verification result = VerifyRun.of(() -> Networks.LSTM_TEXT.create(WorkspaceMode.ENABLED), VerifyRunTest::text)
                 .iterations(5)
                 .compare(MemOpt::attach);
 
@@ -69,7 +69,7 @@ class VerifyRunTest {
     void parts_areNotBitwise_andTheBlocksSayWhere() {
         MemOptConfig config = MemOptConfig.builder().microBatch(3).build();
 
-        Verification result = VerifyRun.of(() -> Networks.LENET.create(WorkspaceMode.ENABLED), VerifyRunTest::digits)
+        Verification result = VerifyRun.of(() -> Networks.LSTM_TEXT.create(WorkspaceMode.ENABLED), VerifyRunTest::text)
                 .iterations(5)
                 .compare(model -> MemOpt.attach(model, config));
 
@@ -91,7 +91,7 @@ class VerifyRunTest {
     void tooFewIterations_areRefused() {
         assertThatIllegalArgumentException()
                 .isThrownBy(
-                        () -> VerifyRun.of(() -> Networks.LENET.create(WorkspaceMode.ENABLED), VerifyRunTest::digits)
+                        () -> VerifyRun.of(() -> Networks.LSTM_TEXT.create(WorkspaceMode.ENABLED), VerifyRunTest::text)
                                 .iterations(3))
                 .withMessageContaining("iterations=3");
     }
@@ -100,7 +100,8 @@ class VerifyRunTest {
         return Networks.VGG.data(BATCH, iteration);
     }
 
-    private static DataSet digits(int iteration) {
-        return Networks.LENET.data(BATCH, iteration);
+    /** Sequences of one length. */
+    private static DataSet text(int iteration) {
+        return Networks.sequences(BATCH, 6, iteration);
     }
 }

@@ -56,8 +56,8 @@ final class Trial {
             // ND4J makes some constants once in the life of a process, and gradients are made with the first pass.
             held.give(0, PassMemory.HIGH);
             NetworkAccess.computePlainly(model);
-            if (isChain()) {
-                lever = new ChainLever((MultiLayerNetwork) model, tracker);
+            if (canBeCut()) {
+                lever = new SegmentLever(model, tracker);
             }
             for (Keep keep : lever.choices()) {
                 record(keep).ifPresent(memory -> memories.put(keep, memory));
@@ -67,11 +67,13 @@ final class Trial {
         }
     }
 
-    private boolean isChain() {
+    private boolean canBeCut() {
         StepOptions any = new StepOptions(StepOptions.WHOLE, 1, 0);
-        return model instanceof MultiLayerNetwork network
-                && network.getnLayers() > 2
-                && TrainingSteps.refusal(model, any).isEmpty();
+        return !isShort() && TrainingSteps.refusal(model, any).isEmpty();
+    }
+
+    private boolean isShort() {
+        return model instanceof MultiLayerNetwork network && network.getnLayers() <= 2;
     }
 
     private Optional<PassMemory> record(Keep keep) {

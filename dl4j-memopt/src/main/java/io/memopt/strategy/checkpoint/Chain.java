@@ -56,6 +56,13 @@ public record Chain(List<Cost> layers) {
         return layers.stream().mapToLong(cost -> cost.inner + cost.output).sum();
     }
 
+    /** The same sizes, with layers that all take the same time. */
+    Chain withEqualTimes() {
+        return new Chain(layers.stream()
+                .map(cost -> new Cost(cost.inner, cost.output, 1, cost.cuttable, cost.reruns, cost.until))
+                .toList());
+    }
+
     /** Time of the whole forward pass. */
     public long nanos() {
         return layers.stream().mapToLong(Cost::nanos).sum();

@@ -7,41 +7,43 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.api.Model;
 
-/** Ways to cut a chain, from few activations computed again to many. Threading: the training thread. */
+/** Ways to cut a chain or a graph, from few activations computed again to many. Threading: the training thread. */
 public final class ChainCuts {
     /** Shares of all activations that a cut is made for, by {@link SegmentPlanner}. */
-    private static final double[] SHARES = {0.8, 0.65, 0.5, 0.4, 0.3, 0};
+    private static final double[] SHARES = {0.8, 0.65, 0.5, 0.4, 0.3};
 
     private ChainCuts() {}
 
     /**
-     * A chain and a pass over it.
+     * The layers of a network and a pass over them.
      *
      * @param plainNanos time of a forward and backward pass that computes nothing again
      */
     public record Measured(Chain chain, long plainNanos) {}
 
-    /** Computes the minibatch that {@code network} holds in segments of equal length and measures its layers. */
-    public static Measured measure(MultiLayerNetwork network, TrainingTracker tracker) {
-        Segments even = ChainRun.even(network);
+    /** Computes the minibatch that {@code model} holds in segments of equal length and measures its layers. */
+    public static Measured measure(Model model, TrainingTracker tracker) {
+        Segments even = SegmentRun.even(model);
         long begun = System.nanoTime();
         Chain chain = Objects.requireNonNull(
-                new ChainRun(network, new PassVisits(tracker, network), even, null, true).compute(),
+                SegmentRun.of(model, new PassVisits(tracker, model), even, null, true)
+                        .compute(),
                 "a measured chain");
         return new Measured(chain, Math.max(1, System.nanoTime() - begun - even.nanos(chain)));
     }
 
-    /** Different cuts of {@code chain}, none that keeps all; empty for a chain too short to be cut. */
+    /**
+     * Different cuts of {@code chain}, none that keeps all; empty for a chain too short to be cut. The smallest is the same however
+     * long layers took, so that what a network needs at least can be told again.
+     */
     public static List<Segments> of(Chain chain) {
         Set<Segments> cuts = new LinkedHashSet<>();
         for (double share : SHARES) {
-            Segments cut = SegmentPlanner.plan(chain, (long) (share * chain.bytes()));
-            if (cut.count() > 1) {
-                cuts.add(cut);
-            }
+            cuts.add(SegmentPlanner.plan(chain, (long) (share * chain.bytes())));
         }
-        return List.copyOf(cuts);
+        cuts.add(SegmentPlanner.plan(chain.withEqualTimes(), 0));
+        return cuts.stream().filter(cut -> cut.count() > 1).toList();
     }
 }

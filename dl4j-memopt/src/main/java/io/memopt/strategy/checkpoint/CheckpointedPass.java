@@ -161,13 +161,7 @@ public final class CheckpointedPass {
     private SegmentRun run(Model its, Segments segments, boolean measures) {
         Model known = Objects.requireNonNull(observed.get(), "observed network");
         PassVisits visits = new PassVisits(tracker, known);
-        return its instanceof MultiLayerNetwork layers
-                ? new ChainRun(layers, visits, segments, files, measures)
-                : new GraphRun((ComputationGraph) its, visits, segments, files, measures);
-    }
-
-    private static Segments even(Model its) {
-        return its instanceof MultiLayerNetwork layers ? ChainRun.even(layers) : GraphRun.even((ComputationGraph) its);
+        return SegmentRun.of(its, visits, segments, files, measures);
     }
 
     private static String shapes(Model its) {
@@ -209,7 +203,7 @@ public final class CheckpointedPass {
             if (schedules.size() == MAX_SHAPES) {
                 schedules.remove(schedules.keySet().iterator().next());
             }
-            known = new Schedule(fixed == null ? even(its) : fixed);
+            known = new Schedule(fixed == null ? SegmentRun.even(its) : fixed);
             schedules.put(key, known);
         }
         return known;

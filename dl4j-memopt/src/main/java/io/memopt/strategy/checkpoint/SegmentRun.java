@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.checkpoint;
 
+import io.memopt.strategy.offload.OutputFiles;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.jspecify.annotations.Nullable;
 
 /** One checkpointed forward and backward pass of a network. Threading: confined to the training thread. */
@@ -10,4 +14,24 @@ interface SegmentRun {
     /** Computes gradients and score; returns what was measured, null if nothing was to be. */
     @Nullable
     Chain compute();
+
+    /**
+     * Of the minibatch that {@code model} holds.
+     *
+     * @param files where kept outputs go; null for memory
+     * @param measures whether layers are measured
+     */
+    static SegmentRun of(
+            Model model, PassVisits visits, Segments segments, @Nullable OutputFiles files, boolean measures) {
+        return model instanceof MultiLayerNetwork layers
+                ? new ChainRun(layers, visits, segments, files, measures)
+                : new GraphRun((ComputationGraph) model, visits, segments, files, measures);
+    }
+
+    /** The layers of {@code model} in segments of about equal length. */
+    static Segments even(Model model) {
+        return model instanceof MultiLayerNetwork layers
+                ? ChainRun.even(layers)
+                : GraphRun.even((ComputationGraph) model);
+    }
 }

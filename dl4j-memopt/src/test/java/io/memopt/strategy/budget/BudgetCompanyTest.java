@@ -46,7 +46,7 @@ class BudgetCompanyTest {
             value = Networks.class,
             names = {"VGG", "RESIDUAL_GRAPH"})
     void listenersAndEvaluation_equalPlain(Networks each) {
-        trainBothWays(each, 9);
+        trainBothWays(each, 5);
     }
 
     @Tag("soak")
@@ -128,7 +128,7 @@ class BudgetCompanyTest {
                     List.of(Networks.LENET.data(BATCH, 0), Networks.LENET.data(BATCH, 1)), BATCH); // merges both
             EarlyStoppingConfiguration<MultiLayerNetwork> stopping = new EarlyStoppingConfiguration.Builder<
                             MultiLayerNetwork>()
-                    .epochTerminationConditions(new MaxEpochsTerminationCondition(3))
+                    .epochTerminationConditions(new MaxEpochsTerminationCondition(2))
                     .scoreCalculator(new DataSetLossCalculator(data, true))
                     .modelSaver(new InMemoryModelSaver<>())
                     .build();

@@ -20,6 +20,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,7 +31,8 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /** Segments of a graph give the very gradients and scores of Deeplearning4j's own pass, wherever it is cut. */
 class GraphRunTest {
-    private static final int CUTS = 30;
+    private static final int SOME_CUTS = 8;
+    private static final int MANY_CUTS = 60;
 
     @TempDir
     Path folder;
@@ -42,7 +44,19 @@ class GraphRunTest {
 
     @ParameterizedTest
     @EnumSource
-    void anyCuts_changeNoBitOfGradientAndScore(GraphCases each) {
+    void someCuts_changeNoBitOfGradientAndScore(GraphCases each) {
+        compareCuts(each, SOME_CUTS);
+    }
+
+    @Tag("soak")
+    @ParameterizedTest
+    @EnumSource
+    void manyCuts_changeNoBitOfGradientAndScore(GraphCases each) {
+        compareCuts(each, MANY_CUTS);
+    }
+
+    /** So many random cuts, and all that there can be. */
+    private void compareCuts(GraphCases each, int count) {
         ComputationGraph graph = each.create();
         graph.fit(each.data(1));
         give(graph, each.data(2));
@@ -57,8 +71,8 @@ class GraphRunTest {
         boolean cut = false;
         OutputFiles files = new OutputFiles(folder);
 
-        for (int i = 0; i <= CUTS; i++) {
-            Segments segments = cuts(order, i == CUTS ? 1 : random.nextDouble(), random);
+        for (int i = 0; i <= count; i++) {
+            Segments segments = cuts(order, i == count ? 1 : random.nextDouble(), random);
             cut |= segments.count() > 3;
             give(graph, each.data(2));
             graph.getFlattenedGradients().assign(0);
@@ -76,7 +90,7 @@ class GraphRunTest {
     @EnumSource
     void leastActivations_trainToTheSameBits(GraphCases each) {
         TwinRun.of(each::create, (model, i) -> ((ComputationGraph) model).fit(each.data(i)))
-                .iterations(20)
+                .iterations(5)
                 .compare(model -> MemOpt.attach(
                         model, MemOptConfig.builder().activationShare(0).build()))
                 .requireBitwise();

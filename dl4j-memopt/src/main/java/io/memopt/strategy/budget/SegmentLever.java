@@ -11,22 +11,22 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.api.Model;
 
-/** Checkpointing of a chain of layers. */
-final class ChainLever implements ActivationLever {
-    private final MultiLayerNetwork network;
+/** Checkpointing of a chain of layers, or of a graph in topological order. */
+final class SegmentLever implements ActivationLever {
+    private final Model model;
     private final TrainingTracker tracker;
     private final ChainCuts.Measured measured;
     private final List<Keep> choices = new ArrayList<>(List.of(Keep.ALL));
     private final Map<Keep, CheckpointedPass> passes = new HashMap<>();
 
-    /** Measures the layers with the minibatch that {@code network} holds, in two passes. */
-    ChainLever(MultiLayerNetwork network, TrainingTracker tracker) {
-        this.network = network;
+    /** Measures the layers with the minibatch that {@code model} holds, in two passes. */
+    SegmentLever(Model model, TrainingTracker tracker) {
+        this.model = model;
         this.tracker = tracker;
-        ChainCuts.measure(network, tracker); // The first pass is that of a JVM that has not compiled it yet.
-        this.measured = ChainCuts.measure(network, tracker);
+        ChainCuts.measure(model, tracker); // The first pass is that of a JVM that has not compiled it yet.
+        this.measured = ChainCuts.measure(model, tracker);
         ChainCuts.of(measured.chain()).forEach(cut -> choices.add(new Keep(cut.ends())));
     }
 
@@ -38,9 +38,9 @@ final class ChainLever implements ActivationLever {
     @Override
     public void pass(Keep keep) {
         if (keep.isAll()) {
-            NetworkAccess.computePlainly(network);
+            NetworkAccess.computePlainly(model);
         } else {
-            passes.computeIfAbsent(keep, its -> new CheckpointedPass(network, new Segments(its.cuts()), tracker))
+            passes.computeIfAbsent(keep, its -> new CheckpointedPass(model, new Segments(its.cuts()), tracker))
                     .compute();
         }
     }
