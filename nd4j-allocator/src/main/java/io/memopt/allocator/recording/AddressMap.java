@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * no key object, no entry object, and what lies within one block of 512 bytes shares two or three cache lines of the table.
  * 0 stands for {@link Long#MIN_VALUE}; neither is an address.
  *
- * <p>Threading: any thread; one short monitor for each of {@value #STRIPES} parts. Memory: at most 48 B for each of the most
+ * <p>Threading: any thread; one short monitor for each of {@value #STRIPES} parts. Memory: at most 96 B for each of the most
  * entries there ever were, 13 KiB at least.
  */
 final class AddressMap<V> {
@@ -90,7 +90,7 @@ final class AddressMap<V> {
         return (key >>> BLOCK_BITS) * 0x9E3779B97F4A7C15L;
     }
 
-    /** Open addressing with linear probing, at most half full; removal moves later entries back (Knuth 6.4, algorithm R). */
+    /** Open addressing with linear probing, at most a quarter full; removal moves later entries back (Knuth 6.4, algorithm R). */
     private static final class Stripe<V> {
         private static final int ALIGNMENT_BITS = 4;
         private static final int SLOTS_OF_BLOCK = 1 << (BLOCK_BITS - ALIGNMENT_BITS);
@@ -119,7 +119,7 @@ final class AddressMap<V> {
             V before = valueAt(slot);
             keys[slot] = key;
             values[slot] = value;
-            if (before == null && 2 * ++size > keys.length) {
+            if (before == null && 4 * ++size > keys.length) {
                 grow();
             }
             return before;

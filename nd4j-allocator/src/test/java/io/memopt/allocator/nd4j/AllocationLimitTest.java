@@ -65,20 +65,21 @@ class AllocationLimitTest {
 
     @Test
     void liveBytes_areThoseOfTheLedger() {
-        List<INDArray> arrays = new ArrayList<>();
         WorkspaceConfiguration configuration =
                 WorkspaceConfiguration.builder().initialSize(MIB).build();
         try (MemoryWorkspace scope = Nd4j.getWorkspaceManager().getAndActivateWorkspace(configuration, "LIMITED")) {
             assertThat(scope.isScopeActive()).isTrue();
             Nd4j.createUninitialized(DataType.FLOAT, MIB); // spills
         }
-        arrays.add(Nd4j.createUninitialized(DataType.DOUBLE, 1000));
-        arrays.get(0).data().reallocate(5000);
+        INDArray grown = Nd4j.createUninitialized(DataType.DOUBLE, 1000);
+        grown.data().reallocate(5000);
+        INDArray closed = Nd4j.createUninitialized(DataType.DOUBLE, 1000);
 
         assertThat(limit.liveBytes()).isEqualTo(MemoryHooks.recording().ledger().reservedBytes(MemorySpace.HOST));
         Nd4j.getWorkspaceManager().destroyWorkspace(Nd4j.getWorkspaceManager().getWorkspaceForCurrentThread("LIMITED"));
-        arrays.get(0).close();
+        closed.close();
         assertThat(limit.liveBytes()).isEqualTo(MemoryHooks.recording().ledger().reservedBytes(MemorySpace.HOST));
+        assertThat(grown.length()).isEqualTo(1000); // left to the collector: M1.1 does not close it
     }
 
     @Test
