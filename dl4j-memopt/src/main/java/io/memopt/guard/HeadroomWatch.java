@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * a container's, or what the system can still hand out. Warns when, at the slope of the last {@value #KEPT} iterations (Theil-Sen,
  * so that single iterations do not count), the limit is less than {@value #WARN_ITERATIONS} iterations away.
  *
- * <p>Cost: two reads at the end of an iteration; the slope and the limits, which are read from files, at most every
+ * <p>Cost: two reads at the end of an iteration; the slope, and with growth the limits, which are read from files, at most every
  * {@value #EVERY} iterations, and at most once a second unless that is less than a thousandth of the time. Threading: safe.
  */
 public final class HeadroomWatch implements ModelObserver {
@@ -48,7 +48,6 @@ public final class HeadroomWatch implements ModelObserver {
     private long nextLookNanos = System.nanoTime();
     private @Nullable MemoryLimits limits;
     private boolean warned;
-    private volatile long headroomBytes = -1;
     private volatile double iterationsLeft = Double.POSITIVE_INFINITY;
 
     public HeadroomWatch(MemoryLedger ledger) {
@@ -60,9 +59,9 @@ public final class HeadroomWatch implements ModelObserver {
         listeners.add(listener);
     }
 
-    /** Bytes to the nearest limit at the last look; -1 before the first. */
+    /** Bytes to the nearest limit now; reads the system's files. */
     public long headroomBytes() {
-        return headroomBytes;
+        return Nearest.of(limits()).bytes();
     }
 
     /** Iterations until the nearest limit at the slope of late; infinite without growth. */
@@ -91,11 +90,14 @@ public final class HeadroomWatch implements ModelObserver {
     }
 
     private void look() {
-        Nearest nearest = Nearest.of(limits());
         Evidence.Trend trend = trend();
-        headroomBytes = nearest.bytes();
-        boolean grows = trend.iterations() == KEPT && trend.bytesPerIteration() >= 1;
-        iterationsLeft = grows ? nearest.bytes() / trend.bytesPerIteration() : Double.POSITIVE_INFINITY;
+        if (trend.iterations() < KEPT || trend.bytesPerIteration() < 1) {
+            iterationsLeft = Double.POSITIVE_INFINITY;
+            warned = false;
+            return;
+        }
+        Nearest nearest = Nearest.of(limits());
+        iterationsLeft = nearest.bytes() / trend.bytesPerIteration();
         if (iterationsLeft >= WARN_ITERATIONS) {
             warned = false;
         } else if (!warned) {
@@ -105,7 +107,7 @@ public final class HeadroomWatch implements ModelObserver {
     }
 
     /** Read once: hardly anyone changes them while a process runs. */
-    private MemoryLimits limits() {
+    private synchronized MemoryLimits limits() {
         MemoryLimits known = limits;
         if (known == null) {
             known = MemoryLimits.current();
