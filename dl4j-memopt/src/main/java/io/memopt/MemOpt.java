@@ -410,7 +410,7 @@ public final class MemOpt implements AutoCloseable {
     }
 
     private static ReportFiles filesOf(MemOptConfig config) {
-        return new ReportFiles(config.guard().reports());
+        return ReportFiles.in(config.guard().reports());
     }
 
     private static @Nullable TraceWriter open(Path path, MemOptConfig config, Session session) {

@@ -392,7 +392,7 @@ final class Session {
                 ledger,
                 strategies,
                 new Autopsy(ledger, strategies, headroom),
-                new ReportFiles(options.reports()));
+                ReportFiles.in(options.reports()));
         guards.add(guard);
         return guard;
     }

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,12 +21,18 @@ public final class ReportFiles {
 
     private static final Logger log = LoggerFactory.getLogger(ReportFiles.class);
 
+    private static final ConcurrentHashMap<Path, ReportFiles> DIRECTORIES = new ConcurrentHashMap<>();
+
     private final Path directory;
     private int written;
 
-    /** @param directory made when the first is written */
-    public ReportFiles(Path directory) {
+    private ReportFiles(Path directory) {
         this.directory = directory;
+    }
+
+    /** Those of {@code directory}, which is made when the first is written; the same for all who ask, so that none is overwritten. */
+    public static ReportFiles in(Path directory) {
+        return DIRECTORIES.computeIfAbsent(directory.toAbsolutePath().normalize(), ReportFiles::new);
     }
 
     /** The text file; empty when enough were written, or it could not be. Never throws. */
@@ -36,7 +43,7 @@ public final class ReportFiles {
         String name = "memopt-oom-" + ProcessHandle.current().pid() + "-" + (written + 1);
         try {
             Files.createDirectories(directory);
-            Path text = directory.resolve(name + ".txt").toAbsolutePath();
+            Path text = directory.resolve(name + ".txt");
             Files.writeString(text, dead.toString());
             Files.writeString(directory.resolve(name + ".json"), dead.toJson());
             written++;

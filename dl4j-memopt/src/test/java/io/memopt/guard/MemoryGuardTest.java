@@ -169,7 +169,7 @@ class MemoryGuardTest {
 
     @Test
     void reports_areBounded() throws IOException {
-        ReportFiles files = new ReportFiles(reports.resolve("made"));
+        ReportFiles files = ReportFiles.in(reports.resolve("made"));
         PostMortem dead;
         MultiLayerNetwork network = lenet();
         try (MemOpt memopt = MemOpt.attach(network, guarded(OutOfMemory.REPORT).build())) {
