@@ -120,21 +120,7 @@ public final class MemoryForecast {
      * simulations.
      */
     public int largestBatch(long budgetBytes) {
-        int fits = 0;
-        int tooLarge = 1;
-        while (tooLarge <= LARGEST_BATCH && peakBytes(tooLarge) <= budgetBytes) {
-            fits = tooLarge;
-            tooLarge *= 2;
-        }
-        while (tooLarge - fits > 1) {
-            int middle = fits + (tooLarge - fits) / 2;
-            if (peakBytes(middle) <= budgetBytes) {
-                fits = middle;
-            } else {
-                tooLarge = middle;
-            }
-        }
-        return fits;
+        return LargestBatch.of(LARGEST_BATCH, batch -> peakBytes(batch) <= budgetBytes);
     }
 
     /**

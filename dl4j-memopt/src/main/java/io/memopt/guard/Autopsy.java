@@ -9,6 +9,7 @@ import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.FailureMoment;
 import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.fit.LargestBatch;
 import io.memopt.fit.MemoryForecast;
 import io.memopt.fit.PoolPrediction;
 import io.memopt.fit.Recorded;
@@ -172,7 +173,9 @@ public final class Autopsy {
                 : size -> forecast.inference(1, size)
                         .map(PoolPrediction::peakBytes)
                         .orElse(Long.MAX_VALUE);
-        int fits = training ? forecast.largestBatch(room) : largest(peak, room);
+        int fits = training
+                ? forecast.largestBatch(room)
+                : LargestBatch.of(LARGEST_BATCH, size -> peak.applyAsLong(size) <= room);
         if (fits > 0 && fits < batch) {
             remedies.add(new Remedy(
                     "Use batches of " + fits + " instead of " + batch,
@@ -192,20 +195,6 @@ public final class Autopsy {
             }
         }
         return OptionalInt.of(fits);
-    }
-
-    private static int largest(IntToLongFunction peak, long room) {
-        int fits = 0;
-        int tooLarge = LARGEST_BATCH + 1;
-        while (tooLarge - fits > 1) {
-            int middle = fits + (tooLarge - fits) / 2;
-            if (peak.applyAsLong(middle) <= room) {
-                fits = middle;
-            } else {
-                tooLarge = middle;
-            }
-        }
-        return fits;
     }
 
     /** With labels as the outputs have them where the network holds none. */

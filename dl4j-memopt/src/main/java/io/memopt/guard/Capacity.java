@@ -4,6 +4,7 @@ package io.memopt.guard;
 
 import io.memopt.allocator.nd4j.AllocationLimit;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.recording.AvailableMemory;
 import io.memopt.allocator.recording.FailureMoment;
 import io.memopt.allocator.recording.MemoryLedger;
 import java.util.Optional;
@@ -25,7 +26,7 @@ record Capacity(long bytes, boolean exact) {
         }
         long held = moment.reservedBytes();
         long refused = held + moment.requestedBytes() - 1;
-        long handedOut = held + SystemMemory.now().available().orElse(Long.MAX_VALUE / 2);
+        long handedOut = held + AvailableMemory.bytes().orElse(Long.MAX_VALUE / 2);
         return new Capacity(Math.max(held, Math.min(refused, handedOut)), false);
     }
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.guard;
 
-import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.AllocationLimit;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.recording.AvailableMemory;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.MemoryLimits;
 import io.memopt.allocator.recording.ProcessMemory;
@@ -39,8 +39,6 @@ public final class HeadroomWatch implements ModelObserver {
 
     private static final Logger log = LoggerFactory.getLogger(HeadroomWatch.class);
 
-    private static final MemorySpace[] SPACES = MemorySpace.values();
-
     private final MemoryLedger ledger;
     private final List<Consumer<EarlyWarning>> listeners = new CopyOnWriteArrayList<>();
     private final long[] held = new long[KEPT];
@@ -71,7 +69,7 @@ public final class HeadroomWatch implements ModelObserver {
 
     @Override
     public synchronized void iterationEnded(Model model) {
-        held[seen++ % KEPT] = heldBytes();
+        held[seen++ % KEPT] = ledger.reservedBytes();
         long now = System.nanoTime();
         if (seen % EVERY == 0 && now - nextLookNanos >= 0) {
             look();
@@ -127,14 +125,6 @@ public final class HeadroomWatch implements ModelObserver {
         }
     }
 
-    private long heldBytes() {
-        long sum = 0;
-        for (MemorySpace space : SPACES) {
-            sum += ledger.reservedBytes(space);
-        }
-        return sum;
-    }
-
     private long[] values() {
         int known = Math.min(seen, KEPT);
         long[] values = new long[known];
@@ -156,7 +146,7 @@ public final class HeadroomWatch implements ModelObserver {
             OptionalLong resident = ProcessMemory.now().residentBytes();
             nearest = nearest.or(left(limits.javacppMaxPhysicalBytes(), resident), "JavaCPP's physical cap");
             nearest = nearest.or(left(limits.containerBytes(), resident), "the container's limit");
-            return nearest.or(SystemMemory.now().available(), "the machine's memory");
+            return nearest.or(AvailableMemory.bytes(), "the machine's memory");
         }
 
         private Nearest or(OptionalLong left, String name) {

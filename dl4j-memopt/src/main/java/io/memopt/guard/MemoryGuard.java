@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.guard;
 
-import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.FailureMoment;
 import io.memopt.allocator.recording.MemoryLedger;
@@ -13,7 +12,6 @@ import io.memopt.strategy.step.StepGuard;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.StepStage;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.deeplearning4j.nn.api.Model;
@@ -164,8 +162,8 @@ public final class MemoryGuard implements StepGuard {
         System.gc();
         long until = System.nanoTime() + COLLECTION_MILLIS * 1_000_000;
         long before = -1;
-        while (System.nanoTime() < until && before != held()) {
-            before = held();
+        while (System.nanoTime() < until && before != ledger.reservedBytes()) {
+            before = ledger.reservedBytes();
             try {
                 Thread.sleep(20);
             } catch (InterruptedException e) {
@@ -173,11 +171,5 @@ public final class MemoryGuard implements StepGuard {
                 return;
             }
         }
-    }
-
-    private long held() {
-        return List.of(MemorySpace.values()).stream()
-                .mapToLong(ledger::reservedBytes)
-                .sum();
     }
 }

@@ -3,6 +3,7 @@
 package io.memopt.guard;
 
 import io.memopt.allocator.event.Category;
+import io.memopt.fit.LargestBatch;
 import io.memopt.fit.MemoryForecast;
 import io.memopt.fit.Part;
 import io.memopt.fit.Recorded;
@@ -60,16 +61,7 @@ final class PassForecast {
 
     /** Most examples up to {@code most} that take at most {@code roomBytes}; empty when not even one does. */
     OptionalInt largest(int most, long roomBytes) {
-        int fits = 0;
-        int tooLarge = most + 1;
-        while (tooLarge - fits > 1) {
-            int middle = fits + (tooLarge - fits) / 2;
-            if (bytes(middle) <= roomBytes) {
-                fits = middle;
-            } else {
-                tooLarge = middle;
-            }
-        }
+        int fits = LargestBatch.of(most, examples -> bytes(examples) <= roomBytes);
         return fits == 0 ? OptionalInt.empty() : OptionalInt.of(fits);
     }
 

@@ -8,10 +8,8 @@ import io.memopt.allocator.plan.PlanOptions;
 import io.memopt.allocator.reuse.ArenaPlan;
 import io.memopt.allocator.reuse.PlannedArray;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -112,14 +110,7 @@ final class PlanProfile {
         document.version = VERSION;
         document.networks = new LinkedHashMap<>(networks);
         document.sizes = new LinkedHashMap<>(sizes);
-        Path folder = file.toAbsolutePath().getParent();
-        Path fresh = Files.createTempFile(folder, file.getFileName().toString(), ".new");
-        try {
-            Files.writeString(fresh, GSON.toJson(document), StandardCharsets.UTF_8);
-            Files.move(fresh, file, StandardCopyOption.REPLACE_EXISTING);
-        } finally {
-            Files.deleteIfExists(fresh);
-        }
+        WholeFile.write(file, GSON.toJson(document));
     }
 
     /** Remembers the proved plans of a network; those remembered of it before are forgotten. */

@@ -4,11 +4,11 @@ package io.memopt.strategy.budget;
 
 import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
+import io.memopt.strategy.WholeFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -71,20 +71,9 @@ final class BudgetProfile {
             choices.remove(choices.keySet().iterator().next());
         }
         try {
-            write(file, GSON.toJson(new Document(FORMAT, VERSION, choices)));
+            WholeFile.write(file, GSON.toJson(new Document(FORMAT, VERSION, choices)) + "\n");
         } catch (IOException e) {
             log.warn("The choice for the budget could not be kept in {}: {}", file, e.toString());
-        }
-    }
-
-    private static void write(Path file, String text) throws IOException {
-        Path folder = file.toAbsolutePath().getParent();
-        Path fresh = Files.createTempFile(folder, file.getFileName().toString(), ".new");
-        try {
-            Files.writeString(fresh, text + "\n", StandardCharsets.UTF_8);
-            Files.move(fresh, file, StandardCopyOption.REPLACE_EXISTING);
-        } finally {
-            Files.deleteIfExists(fresh);
         }
     }
 

@@ -3,12 +3,9 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.recording.AvailableMemory;
 import io.memopt.allocator.recording.MemoryLimits;
 import io.memopt.allocator.recording.ProcessMemory;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.OptionalLong;
 import org.bytedeco.javacpp.Pointer;
 import org.nd4j.nativeblas.NativeOpsHolder;
@@ -28,7 +25,7 @@ final class FreeMemory {
                 : host(
                         MemoryLimits.current().withJavacpp(Pointer.maxBytes(), Pointer.maxPhysicalBytes()),
                         ProcessMemory.now().residentBytes().orElse(0),
-                        available(Path.of("/proc/meminfo")),
+                        AvailableMemory.bytes(),
                         Runtime.getRuntime().maxMemory() - Runtime.getRuntime().totalMemory());
     }
 
@@ -48,18 +45,5 @@ final class FreeMemory {
 
     private static long left(OptionalLong limit, long resident) {
         return limit.isPresent() ? limit.getAsLong() - resident : Long.MAX_VALUE;
-    }
-
-    static OptionalLong available(Path meminfo) {
-        try {
-            for (String line : Files.readAllLines(meminfo, StandardCharsets.ISO_8859_1)) {
-                if (line.startsWith("MemAvailable:")) {
-                    return OptionalLong.of(Long.parseLong(line.replaceAll("[^0-9]", "")) * 1024);
-                }
-            }
-        } catch (IOException | NumberFormatException e) {
-            return OptionalLong.empty(); // Not Linux: physical memory less what the process has.
-        }
-        return OptionalLong.empty();
     }
 }

@@ -8,11 +8,10 @@ import io.memopt.allocator.cudnn.AlgorithmStore;
 import io.memopt.allocator.cudnn.AlgorithmTable;
 import io.memopt.allocator.cudnn.ConvolutionAlgorithm;
 import io.memopt.allocator.cudnn.ConvolutionMath;
+import io.memopt.strategy.WholeFile;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -126,14 +125,7 @@ final class AlgorithmFile implements AlgorithmStore {
         LinkedHashMap<String, Table> rows = new LinkedHashMap<>();
         tables.forEach((key, table) -> rows.put(key, row(table)));
         document.tables = rows;
-        Path folder = target.toAbsolutePath().getParent();
-        Path fresh = Files.createTempFile(folder, target.getFileName().toString(), ".new");
-        try {
-            Files.writeString(fresh, GSON.toJson(document), StandardCharsets.UTF_8);
-            Files.move(fresh, target, StandardCopyOption.REPLACE_EXISTING);
-        } finally {
-            Files.deleteIfExists(fresh);
-        }
+        WholeFile.write(target, GSON.toJson(document));
     }
 
     private static Map<String, AlgorithmTable> read(Path file) throws IOException {

@@ -566,6 +566,15 @@ public final class MemoryLedger {
         return reserved[space.ordinal()].get();
     }
 
+    /** Bytes held from the operating system or driver in all spaces now. */
+    public long reservedBytes() {
+        long sum = 0;
+        for (PeakTotal total : reserved) {
+            sum += total.get();
+        }
+        return sum;
+    }
+
     public long reservedBytes(AllocationKind kind, MemorySpace space) {
         return kind.ownsMemory() ? flows.allocatedBytes(kind, space) - flows.freedBytes(kind, space) : 0;
     }
