@@ -10,6 +10,9 @@ interface ActivationLever {
     /** Ways to keep activations, {@link Keep#ALL} first. */
     List<Keep> choices();
 
+    /** The choice that keeps least and is the same in every decision; others may depend on times. */
+    Keep least();
+
     /** Computes gradients of the minibatch that the network holds. */
     void pass(Keep keep);
 
@@ -22,6 +25,11 @@ interface ActivationLever {
             @Override
             public List<Keep> choices() {
                 return List.of(Keep.ALL);
+            }
+
+            @Override
+            public Keep least() {
+                return Keep.ALL;
             }
 
             @Override

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.deeplearning4j.nn.api.Model;
 
 /**
@@ -43,6 +44,7 @@ final class BudgetPlanner {
     private final long limitBytes;
     private final int accumulate;
     private final PriceList prices;
+    private final ActivationLever lever;
     private final StepTimes times;
     private final Set<Way> unprovable = new HashSet<>();
 
@@ -62,6 +64,7 @@ final class BudgetPlanner {
         this.limitBytes = limitBytes;
         this.accumulate = accumulate;
         this.prices = prices;
+        this.lever = lever;
         this.times = new StepTimes(lever, prices.batch());
     }
 
@@ -132,10 +135,11 @@ final class BudgetPlanner {
                 .orElseThrow();
     }
 
+    /** Names a budget that the next decision can meet, too: cuts that depend on times may take a few bytes less by chance. */
     private BudgetException refusal() {
-        Priced least = prices.ways().stream()
-                .filter(priced -> !unprovable.contains(priced.way()))
-                .min(Comparator.comparingLong(Priced::bytes))
+        Keep keepsLeast = lever.least();
+        Priced least = leastOf(way -> way.keep().isAll() || way.keep().equals(keepsLeast))
+                .or(() -> leastOf(way -> true))
                 .orElse(prices.plain());
         return new BudgetException(
                 tracker.track(model),
@@ -144,6 +148,12 @@ final class BudgetPlanner {
                 least.bytes(),
                 least.way().text(prices.batch()),
                 "");
+    }
+
+    private Optional<Priced> leastOf(Predicate<Way> offered) {
+        return prices.ways().stream()
+                .filter(priced -> offered.test(priced.way()) && !unprovable.contains(priced.way()))
+                .min(Comparator.comparingLong(Priced::bytes));
     }
 
     /** Puts {@code way} into effect for the minibatch that {@code model} holds; false when its plans cannot be proved. */

@@ -36,6 +36,12 @@ final class SegmentLever implements ActivationLever {
     }
 
     @Override
+    public Keep least() {
+        Segments cut = ChainCuts.least(measured.chain());
+        return cut.count() > 1 ? new Keep(cut.ends()) : Keep.ALL;
+    }
+
+    @Override
     public void pass(Keep keep) {
         if (keep.isAll()) {
             NetworkAccess.computePlainly(model);

@@ -34,16 +34,18 @@ public final class ChainCuts {
         return new Measured(chain, Math.max(1, System.nanoTime() - begun - even.nanos(chain)));
     }
 
-    /**
-     * Different cuts of {@code chain}, none that keeps all; empty for a chain too short to be cut. The smallest is the same however
-     * long layers took, so that what a network needs at least can be told again.
-     */
+    /** Different cuts of {@code chain}, none that keeps all; empty for a chain too short to be cut. {@link #least} is among them. */
     public static List<Segments> of(Chain chain) {
         Set<Segments> cuts = new LinkedHashSet<>();
         for (double share : SHARES) {
             cuts.add(SegmentPlanner.plan(chain, (long) (share * chain.bytes())));
         }
-        cuts.add(SegmentPlanner.plan(chain.withEqualTimes(), 0));
+        cuts.add(least(chain));
         return cuts.stream().filter(cut -> cut.count() > 1).toList();
+    }
+
+    /** The cut that keeps least, the same however long layers took, so that what a network needs at least can be told again. */
+    public static Segments least(Chain chain) {
+        return SegmentPlanner.plan(chain.withEqualTimes(), 0);
     }
 }
