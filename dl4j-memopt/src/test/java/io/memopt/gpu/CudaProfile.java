@@ -38,7 +38,8 @@ import org.nd4j.linalg.factory.Nd4j;
  * {@code OBSERVED}; {@code MIRRORS}, untouched host mirrors, as all those that follow; {@code PAGES}, a pool of 2 MiB pages; {@code
  * LARGE}, of 32 MiB pages; {@code MALLOC}, a pool of segments from cudaMalloc; {@code PLANNED}, planned workspaces without a pool;
  * {@code EXACT}, with the pool of 2 MiB pages; {@code EXACT_LARGE}; {@code EXACT_MALLOC}; {@code CUDNN}, exact and convolutions
- * through cuDNN; {@code CUDNN_ONLY}, {@code CUDNN_PLANNED}, {@code CUDNN_LARGE} and {@code CUDNN_MALLOC} likewise.
+ * through cuDNN; {@code CUDNN_ONLY}, {@code CUDNN_PLANNED}, {@code CUDNN_LARGE} and {@code CUDNN_MALLOC} likewise. With {@code
+ * @stacks} after the last way, the first round also writes {@code stacks-NETWORK-WAY.txt} for each, see {@link StackSamples}.
  */
 public final class CudaProfile {
     private static final String CHILD = "child";
@@ -49,6 +50,7 @@ public final class CudaProfile {
     private static final int PROFILED = 2;
     private static final long LARGE_PAGE = 32L << 20;
     private static final long CHILD_SECONDS = 420;
+    private static final String STACKS = "@stacks";
 
     /** Where device memory comes from. */
     private enum Memory {
@@ -87,14 +89,18 @@ public final class CudaProfile {
     }
 
     private final PrintWriter out;
+    /** Where stacks go; null when nobody asked for them. */
+    private final @Nullable Path stacks;
+
     private final CudnnCase kind;
     private final DataSet[] data;
     private final int batch;
     private final int steps;
     private final Model model;
 
-    private CudaProfile(PrintWriter out, CudnnCase kind, int batch, int steps) {
+    private CudaProfile(PrintWriter out, @Nullable Path stacks, CudnnCase kind, int batch, int steps) {
         this.out = out;
+        this.stacks = stacks;
         this.kind = kind;
         this.batch = batch;
         this.steps = steps;
@@ -129,13 +135,14 @@ public final class CudaProfile {
     private static void child(Path folder, String[] parts) throws IOException {
         CudnnCase kind = CudnnCase.valueOf(parts[0]);
         int rounds = Integer.parseInt(parts[FIXED + 1]);
-        Way[] ways = Arrays.stream(parts[FIXED + 2].split("\\+", -1))
+        boolean stacks = parts[FIXED + 2].endsWith(STACKS);
+        Way[] ways = Arrays.stream(parts[FIXED + 2].replace(STACKS, "").split("\\+", -1))
                 .map(Way::valueOf)
                 .toArray(Way[]::new);
         try (PrintWriter file =
                 new PrintWriter(Files.newBufferedWriter(folder.resolve("profile-" + kind + "-" + ways[0] + ".txt")))) {
-            CudaProfile profile =
-                    new CudaProfile(file, kind, Integer.parseInt(parts[1]), Integer.parseInt(parts[FIXED]));
+            CudaProfile profile = new CudaProfile(
+                    file, stacks ? folder : null, kind, Integer.parseInt(parts[1]), Integer.parseInt(parts[FIXED]));
             profile.compare(ways, rounds);
         }
     }
@@ -201,12 +208,29 @@ public final class CudaProfile {
                     faults / (double) steps,
                     pool(memopt));
             if (profiled) {
+                sample(way);
                 profile(way, false);
                 profile(way, true);
             }
             return millis[steps / 2];
         } finally {
             MemoryHooks.uninstall();
+        }
+    }
+
+    private void sample(Way way) {
+        if (stacks == null) {
+            return;
+        }
+        try {
+            StackSamples.write(stacks.resolve("stacks-" + kind + "-" + way + ".txt"), () -> {
+                for (int i = 0; i < steps; i++) {
+                    Networks.fit(model, data[i % data.length]);
+                }
+                Nd4j.getExecutioner().commit();
+            });
+        } catch (IOException e) {
+            print("  %s: no stacks: %s", way, e);
         }
     }
 
