@@ -138,12 +138,15 @@ public final class CudnnNetworks {
     private void equality(CudnnCase kind) {
         float[] first = trained(kind, Convolutions.CUDNN.withCache(cache()));
         print(
-                "cuDNN repeats bit for bit %s; with forward results computed again equal %s; heuristic choice equal %s;"
-                        + " distance from built in %.2e",
+                "cuDNN repeats bit for bit %s; with forward results computed again equal %s; with statistics layer by layer equal"
+                        + " %s; heuristic choice equal %s; distance from built in %.2e",
                 Arrays.equals(first, trained(kind, Convolutions.CUDNN.withCache(cache()))),
                 Arrays.equals(
                         first,
                         trained(kind, Convolutions.CUDNN.withCache(cache()).withReuseForward(false))),
+                Arrays.equals(
+                        first,
+                        trained(kind, Convolutions.CUDNN.withCache(cache()).withJoinStatistics(false))),
                 Arrays.equals(first, trained(kind, Convolutions.CUDNN.withMeasured(false))),
                 LayerErrors.error(doubles(trained(kind, Convolutions.BUILT_IN)), doubles(first)));
     }

@@ -13,6 +13,8 @@ import java.util.Optional;
  *
  * @param cudnn false leaves all to Deeplearning4j; the other settings then mean nothing
  * @param normalization also batch normalisation, which then detaches no arrays
+ * @param joinStatistics the running statistics of all batch normalisations of a network are brought up to date together, at the end
+ *     of the backward pass: the same operations with the same bits, once for all layers and not some twenty times for each
  * @param reuseForward the backward pass takes the forward pass's result where Deeplearning4j would compute it again and the
  *     result is provably the same, bit for bit; only with workspaces
  * @param deterministic only algorithms that repeat bit for bit; two runs are equal if they also choose the same, which takes a
@@ -27,6 +29,7 @@ import java.util.Optional;
 public record Convolutions(
         boolean cudnn,
         boolean normalization,
+        boolean joinStatistics,
         boolean reuseForward,
         boolean deterministic,
         boolean tf32,
@@ -52,27 +55,77 @@ public record Convolutions(
 
     private static Convolutions of(boolean cudnn) {
         return new Convolutions(
-                cudnn, true, true, true, false, DEFAULT_SCRATCH_BYTES, true, DEFAULT_PARTS, Optional.empty());
+                cudnn, true, true, true, true, false, DEFAULT_SCRATCH_BYTES, true, DEFAULT_PARTS, Optional.empty());
     }
 
     public Convolutions withNormalization(boolean value) {
         return new Convolutions(
-                cudnn, value, reuseForward, deterministic, tf32, scratchBytes, measured, maxParts, cache);
+                cudnn,
+                value,
+                joinStatistics,
+                reuseForward,
+                deterministic,
+                tf32,
+                scratchBytes,
+                measured,
+                maxParts,
+                cache);
+    }
+
+    public Convolutions withJoinStatistics(boolean value) {
+        return new Convolutions(
+                cudnn,
+                normalization,
+                value,
+                reuseForward,
+                deterministic,
+                tf32,
+                scratchBytes,
+                measured,
+                maxParts,
+                cache);
     }
 
     public Convolutions withReuseForward(boolean value) {
         return new Convolutions(
-                cudnn, normalization, value, deterministic, tf32, scratchBytes, measured, maxParts, cache);
+                cudnn,
+                normalization,
+                joinStatistics,
+                value,
+                deterministic,
+                tf32,
+                scratchBytes,
+                measured,
+                maxParts,
+                cache);
     }
 
     public Convolutions withDeterministic(boolean value) {
         return new Convolutions(
-                cudnn, normalization, reuseForward, value, tf32, scratchBytes, measured, maxParts, cache);
+                cudnn,
+                normalization,
+                joinStatistics,
+                reuseForward,
+                value,
+                tf32,
+                scratchBytes,
+                measured,
+                maxParts,
+                cache);
     }
 
     public Convolutions withTf32(boolean value) {
         return new Convolutions(
-                cudnn, normalization, reuseForward, deterministic, value, scratchBytes, measured, maxParts, cache);
+                cudnn,
+                normalization,
+                joinStatistics,
+                reuseForward,
+                deterministic,
+                value,
+                scratchBytes,
+                measured,
+                maxParts,
+                cache);
     }
 
     /**
@@ -82,12 +135,30 @@ public record Convolutions(
      */
     public Convolutions withScratchBytes(long value) {
         return new Convolutions(
-                cudnn, normalization, reuseForward, deterministic, tf32, value, measured, maxParts, cache);
+                cudnn,
+                normalization,
+                joinStatistics,
+                reuseForward,
+                deterministic,
+                tf32,
+                value,
+                measured,
+                maxParts,
+                cache);
     }
 
     public Convolutions withMeasured(boolean value) {
         return new Convolutions(
-                cudnn, normalization, reuseForward, deterministic, tf32, scratchBytes, value, maxParts, cache);
+                cudnn,
+                normalization,
+                joinStatistics,
+                reuseForward,
+                deterministic,
+                tf32,
+                scratchBytes,
+                value,
+                maxParts,
+                cache);
     }
 
     /**
@@ -97,13 +168,23 @@ public record Convolutions(
      */
     public Convolutions withMaxParts(int value) {
         return new Convolutions(
-                cudnn, normalization, reuseForward, deterministic, tf32, scratchBytes, measured, value, cache);
+                cudnn,
+                normalization,
+                joinStatistics,
+                reuseForward,
+                deterministic,
+                tf32,
+                scratchBytes,
+                measured,
+                value,
+                cache);
     }
 
     public Convolutions withCache(Path file) {
         return new Convolutions(
                 cudnn,
                 normalization,
+                joinStatistics,
                 reuseForward,
                 deterministic,
                 tf32,

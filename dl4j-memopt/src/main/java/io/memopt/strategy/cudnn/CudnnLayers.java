@@ -107,6 +107,9 @@ public final class CudnnLayers implements AutoCloseable {
                 addNormalization((BatchNormalization) layer, nameOf(layer, i), helpers);
             }
         }
+        if (settings.joinStatistics()) {
+            joinStatistics(model);
+        }
         networks.add(helpers);
         log.info(
                 "{}: {} layers of {} are computed by it",
@@ -229,6 +232,20 @@ public final class CudnnLayers implements AutoCloseable {
                 ours.retire(() -> NORMALIZATION.exchange(known, ours, before));
             }
         });
+    }
+
+    /** Layers whose backward pass may not come after their forward pass keep their running statistics to themselves. */
+    private void joinStatistics(Model model) {
+        if (!LayerExchange.isTrainedThroughout(model)) {
+            return;
+        }
+        JoinedLayers joined = new JoinedLayers(model, engine);
+        for (Layer layer : LayerExchange.inOrder(model)) {
+            if (layer.getClass() == BatchNormalization.class
+                    && NORMALIZATION.get(layer) instanceof EngineNormalization ours) {
+                joined.add((BatchNormalization) layer, ours);
+            }
+        }
     }
 
     private static Layer unwrapped(Layer layer) {

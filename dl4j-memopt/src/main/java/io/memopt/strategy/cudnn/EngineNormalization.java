@@ -12,9 +12,11 @@ import io.memopt.allocator.cudnn.LayerEngineException;
 import io.memopt.allocator.cudnn.NormalizationEngine.Statistics;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.normalization.BatchNormalization;
 import org.deeplearning4j.nn.layers.normalization.BatchNormalizationHelper;
 import org.deeplearning4j.nn.params.BatchNormalizationParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -45,6 +47,10 @@ final class EngineNormalization implements BatchNormalizationHelper {
 
     private boolean failed;
     private @Nullable Runnable removal;
+    /** The layer's part of the network's running statistics; null when the layer keeps its own. */
+    private RunningStatistics.@Nullable Member member;
+    /** Puts the layer back that another stands for, and answers it; null when none does. */
+    private @Nullable Supplier<@Nullable BatchNormalization> original;
 
     /**
      * For one layer.
@@ -57,6 +63,37 @@ final class EngineNormalization implements BatchNormalizationHelper {
         this.layer = layer;
         this.refusals = refusals;
         this.dropBuiltIn = dropBuiltIn;
+    }
+
+    /**
+     * The layer has another in its place.
+     *
+     * @param statistics where statistics go
+     * @param giveBack ends that, and answers the layer; null when it is gone
+     */
+    void standIn(RunningStatistics.Member statistics, Supplier<@Nullable BatchNormalization> giveBack) {
+        member = statistics;
+        original = giveBack;
+    }
+
+    RunningStatistics.@Nullable Member member() {
+        return member;
+    }
+
+    /** True when it computes nothing any more. */
+    boolean isOver() {
+        return failed;
+    }
+
+    /** Ends what {@link #standIn} began; null when nothing was begun. */
+    @Nullable
+    BatchNormalization giveBack() {
+        Supplier<@Nullable BatchNormalization> known = original;
+        original = null;
+        member = null;
+        BatchNormalization layer = known == null ? null : known.get();
+        removeIfRetired();
+        return layer;
     }
 
     @Override
@@ -95,6 +132,7 @@ final class EngineNormalization implements BatchNormalizationHelper {
             epsilon = eps;
             pending = true;
             dropBuiltIn.run();
+            forwarded();
         }
         return inFormat(y, actual);
     }
@@ -141,6 +179,13 @@ final class EngineNormalization implements BatchNormalizationHelper {
         return Transforms.max(variance, 0.0, false);
     }
 
+    private void forwarded() {
+        RunningStatistics.Member known = member;
+        if (known != null) {
+            known.forwarded();
+        }
+    }
+
     private Statistics known() {
         return Objects.requireNonNull(statistics, "no forward pass of layer " + layer + " was computed here");
     }
@@ -149,13 +194,17 @@ final class EngineNormalization implements BatchNormalizationHelper {
     private Statistics statisticsLike(INDArray mean) {
         Statistics known = statistics;
         if (known == null) {
-            try (MemoryWorkspace outside = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-                known = new Statistics(
-                        Nd4j.create(DataType.FLOAT, mean.shape()), Nd4j.create(DataType.FLOAT, mean.shape()));
-            }
+            RunningStatistics.Member part = member;
+            known = part == null ? ownStatistics(mean.shape()) : part.statistics(mean.shape());
             statistics = known;
         }
         return known;
+    }
+
+    private static Statistics ownStatistics(long[] shape) {
+        try (MemoryWorkspace outside = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            return new Statistics(Nd4j.create(DataType.FLOAT, shape), Nd4j.create(DataType.FLOAT, shape));
+        }
     }
 
     private boolean supported(INDArray input) {
@@ -206,7 +255,7 @@ final class EngineNormalization implements BatchNormalizationHelper {
         failed = true;
         removal = remover;
         if (!pending) {
-            removeIfRetired();
+            giveBack();
         }
     }
 
@@ -218,7 +267,7 @@ final class EngineNormalization implements BatchNormalizationHelper {
         remover.run();
         Statistics known = statistics;
         statistics = null;
-        if (known != null) {
+        if (known != null && known.mean().closeable()) {
             known.mean().close();
             known.inverseDeviation().close();
         }

@@ -57,7 +57,7 @@ final class CudnnEngine implements LayerEngine {
     public boolean forward(ConvolutionShape shape, INDArray x, INDArray w, @Nullable INDArray bias, INDArray y) {
         CudnnStream stream = stream();
         synchronized (stream) {
-            CudnnStream.prepare(y, x, w, bias);
+            stream.prepare(y, x, w, bias);
             if (!run(stream, shape, ConvolutionPass.FORWARD, x, w, y)) {
                 return false;
             }
@@ -90,7 +90,7 @@ final class CudnnEngine implements LayerEngine {
             @Nullable INDArray db) {
         CudnnStream stream = stream();
         synchronized (stream) {
-            CudnnStream.prepare(dx, x, w, dy, dw, db);
+            stream.prepare(dx, x, w, dy, dw, db);
             if (!run(stream, shape, ConvolutionPass.BACKWARD_FILTER, x, dw, dy)
                     || !run(stream, shape, ConvolutionPass.BACKWARD_DATA, dx, w, dy)) {
                 return false;
@@ -149,7 +149,7 @@ final class CudnnEngine implements LayerEngine {
             INDArray x, INDArray gamma, INDArray beta, double epsilon, INDArray y, Statistics statistics) {
         CudnnStream stream = stream();
         synchronized (stream) {
-            CudnnStream.prepare(y, x, gamma, beta, statistics.mean(), statistics.inverseDeviation());
+            stream.prepare(y, x, gamma, beta, statistics.mean(), statistics.inverseDeviation());
             new CudnnNormalizationCalls(stream).train(x, gamma, beta, epsilon, y, statistics);
             CudnnStream.written(y);
             CudnnStream.written(statistics.mean());
@@ -162,7 +162,7 @@ final class CudnnEngine implements LayerEngine {
             INDArray x, INDArray gamma, INDArray beta, INDArray mean, INDArray variance, double epsilon, INDArray y) {
         CudnnStream stream = stream();
         synchronized (stream) {
-            CudnnStream.prepare(y, x, gamma, beta, mean, variance);
+            stream.prepare(y, x, gamma, beta, mean, variance);
             new CudnnNormalizationCalls(stream).infer(x, gamma, beta, mean, variance, epsilon, y);
             CudnnStream.written(y);
         }
@@ -180,11 +180,21 @@ final class CudnnEngine implements LayerEngine {
             Statistics statistics) {
         CudnnStream stream = stream();
         synchronized (stream) {
-            CudnnStream.prepare(dx, x, dy, gamma, dGamma, dBeta, statistics.mean(), statistics.inverseDeviation());
+            stream.prepare(dx, x, dy, gamma, dGamma, dBeta, statistics.mean(), statistics.inverseDeviation());
             new CudnnNormalizationCalls(stream).backward(x, dy, gamma, epsilon, dx, dGamma, dBeta, statistics);
             CudnnStream.written(dx);
             CudnnStream.written(dGamma);
             CudnnStream.written(dBeta);
+        }
+    }
+
+    @Override
+    public void copy(INDArray from, INDArray to) {
+        CudnnStream stream = stream();
+        synchronized (stream) {
+            stream.prepare(to, from);
+            stream.copy(from, to);
+            CudnnStream.written(to);
         }
     }
 

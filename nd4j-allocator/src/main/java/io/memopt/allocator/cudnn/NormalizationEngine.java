@@ -34,4 +34,10 @@ public interface NormalizationEngine {
             INDArray dGamma,
             INDArray dBeta,
             Statistics statistics);
+
+    /**
+     * Brings the content of {@code from} to {@code to}, of the same length, in the order of the computations: after those that were
+     * asked for before, before those that follow. Does not wait.
+     */
+    void copy(INDArray from, INDArray to);
 }
