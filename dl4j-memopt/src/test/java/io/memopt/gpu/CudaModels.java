@@ -10,8 +10,10 @@ import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.pool.DeviceReconciliation;
 import io.memopt.allocator.pool.DeviceUsage;
+import io.memopt.allocator.recording.LiveAllocation;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
+import io.memopt.allocator.recording.WindowPeaks;
 import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.PlanRow;
@@ -23,10 +25,12 @@ import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryUsage;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -52,6 +56,8 @@ public final class CudaModels {
     private static final int REHEARSED = 4;
     private static final long CHILD_SECONDS = 180;
     private static final int PARTS = 4;
+    private static final int HOST_ROWS = 6;
+    private static final long HOST_ROW_BYTES = 8L << 20;
 
     private enum Way {
         PLAIN,
@@ -124,13 +130,14 @@ public final class CudaModels {
             double first = millis[0];
             double[] steady = Arrays.copyOfRange(millis, Math.min(3, steps - 1), steps);
             Arrays.sort(steady);
+            WindowPeaks peaks = window.take();
             print(
                     "%-8s b%-4d %-9s device peak %8.1f MiB by the books, %8.1f after steps by the driver; host peak %7.1f MiB;"
                             + " rehearsal %6.0f ms, first step %7.1f ms, median %8.3f ms (quartiles %.3f, %.3f); score %.7f, parameters %08x",
                     kind,
                     batch,
                     name,
-                    window.take().reservedBytes(MemorySpace.DEVICE) / MIB,
+                    peaks.reservedBytes(MemorySpace.DEVICE) / MIB,
                     (before - least) / MIB,
                     hostPeakBytes() / MIB,
                     prepared,
@@ -140,6 +147,7 @@ public final class CudaModels {
                     steady[steady.length * 3 / 4],
                     model.score(),
                     Arrays.hashCode(model.params().dup().data().asFloat()));
+            printHost(peaks, ledger);
         }
         if (memopt != null) {
             for (PlanRow row : memopt.plans()) {
@@ -182,6 +190,43 @@ public final class CudaModels {
             case CUDNN -> config.convolutions(convolutions).build();
             case TF32 -> config.convolutions(convolutions.withTf32(true)).build();
         };
+    }
+
+    /** What the process holds on the host, by its status and by the books, which do not know what ND4J's native code allocates. */
+    private static void printHost(WindowPeaks peaks, MemoryLedger ledger) {
+        MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
+        print(
+                "         host: status %s; Java heap used %.1f MiB of %.1f; at most by the books %.1f pageable, %.1f page-locked",
+                status("VmHWM", "VmRSS", "RssAnon", "RssFile", "RssShmem", "VmLck", "VmPin"),
+                heap.getUsed() / MIB,
+                heap.getCommitted() / MIB,
+                peaks.reservedBytes(MemorySpace.HOST) / MIB,
+                peaks.reservedBytes(MemorySpace.PINNED) / MIB);
+        ledger.liveAllocations().stream()
+                .filter(live -> live.space() != MemorySpace.DEVICE && live.requestedBytes() >= HOST_ROW_BYTES)
+                .sorted(Comparator.comparingLong((LiveAllocation live) -> -live.requestedBytes()))
+                .limit(HOST_ROWS)
+                .forEach(live -> print(
+                        "         host: %s %.1f MiB of %s",
+                        live.space(),
+                        live.requestedBytes() / MIB,
+                        ledger.owners().ownerOf(live.owner())));
+    }
+
+    /** Fields of this process's status, in MiB. */
+    private static List<String> status(String... fields) {
+        List<String> found = new ArrayList<>();
+        try {
+            for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
+                String name = line.split(":", 2)[0];
+                if (List.of(fields).contains(name)) {
+                    found.add(name + " " + (Long.parseLong(line.replaceAll("\\D", "")) >> 10));
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return found;
     }
 
     /** The ledger against the management library's figure, which nvidia-smi shows, since before the network. */

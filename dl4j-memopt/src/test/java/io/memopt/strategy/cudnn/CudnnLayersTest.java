@@ -271,7 +271,8 @@ class CudnnLayersTest {
                 : ((ComputationGraph) model).getLayers();
         List<Object> found = new java.util.ArrayList<>();
         for (Layer layer : all) {
-            Object helper = layer instanceof ConvolutionLayer || layer instanceof BatchNormalization ? layer.getHelper() : null;
+            Object helper =
+                    layer instanceof ConvolutionLayer || layer instanceof BatchNormalization ? layer.getHelper() : null;
             if (helper != null) {
                 found.add(helper);
             }
