@@ -37,7 +37,9 @@ public final class OwnViews {
 
     /** Ends what {@link #use} began; does nothing where nothing was begun. */
     public static void end(Model model) {
-        updater(model).getUpdaterBlocks().replaceAll(block -> block instanceof OwnViewsBlock ? take(block, plain(block)) : block);
+        updater(model)
+                .getUpdaterBlocks()
+                .replaceAll(block -> block instanceof OwnViewsBlock ? take(block, plain(block)) : block);
     }
 
     private static BaseMultiLayerUpdater<?> updater(Model model) {

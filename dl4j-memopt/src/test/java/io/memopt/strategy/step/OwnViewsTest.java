@@ -62,7 +62,9 @@ class OwnViewsTest {
         INDArray gradient = new DefaultGradient(actual.getFlattenedGradients()).gradient();
         assertThat(blocks(actual)).allMatch(block -> ((OwnViewsBlock) block).isOwn(gradient, actual.params()));
         assertThat(blocks(actual)).noneMatch(block -> ((OwnViewsBlock) block).isOwn(gradient.dup(), actual.params()));
-        assertThat(blocks(actual)).noneMatch(block -> ((OwnViewsBlock) block).isOwn(gradient, actual.params().dup()));
+        assertThat(blocks(actual))
+                .noneMatch(block ->
+                        ((OwnViewsBlock) block).isOwn(gradient, actual.params().dup()));
     }
 
     /** As where one network computes the gradient and another learns from it. */
@@ -130,10 +132,23 @@ class OwnViewsTest {
                 .l1(1e-3)
                 .l2(5e-3)
                 .list()
-                .layer(new DenseLayer.Builder().nIn(IN).nOut(6).activation(Activation.TANH).build())
+                .layer(new DenseLayer.Builder()
+                        .nIn(IN)
+                        .nOut(6)
+                        .activation(Activation.TANH)
+                        .build())
                 .layer(new BatchNormalization.Builder().nIn(6).nOut(6).build())
-                .layer(new DenseLayer.Builder().nIn(6).nOut(5).weightDecay(0.01).activation(Activation.TANH).build())
-                .layer(new OutputLayer.Builder(LossFunction.MCXENT).nIn(5).nOut(OUT).activation(Activation.SOFTMAX).build())
+                .layer(new DenseLayer.Builder()
+                        .nIn(6)
+                        .nOut(5)
+                        .weightDecay(0.01)
+                        .activation(Activation.TANH)
+                        .build())
+                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
+                        .nIn(5)
+                        .nOut(OUT)
+                        .activation(Activation.SOFTMAX)
+                        .build())
                 .build());
         network.init();
         return network;
