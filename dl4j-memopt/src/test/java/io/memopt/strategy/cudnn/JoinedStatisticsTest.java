@@ -4,6 +4,8 @@ package io.memopt.strategy.cudnn;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.memopt.MemOpt;
+import io.memopt.MemOptConfig;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.testing.Networks;
 import java.util.Arrays;
@@ -67,6 +69,17 @@ class JoinedStatisticsTest {
 
         assertThat(bits(actual.params())).isEqualTo(bits(expected.params()));
         assertThat(engine.copies).isEqualTo(4 * ITERATIONS);
+    }
+
+    /** Segments are computed forward again amid the backward pass. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Networks.class,
+            names = {"VGG", "RESIDUAL_GRAPH"})
+    void fit_withFewerActivations_isEqualBitForBit(Networks family) {
+        MemOptConfig fewer = MemOptConfig.builder().activationShare(0.5).build();
+        assertThat(train(family, joined, fewer)).isEqualTo(train(family, apart, fewer));
+        assertThat(engine.copies).isPositive();
     }
 
     @Test
@@ -187,6 +200,19 @@ class JoinedStatisticsTest {
         model.feedForward(LayerCases.SAME.data(BATCH, 7).getFeatures(), true);
         Networks.fit(model, LayerCases.SAME.data(BATCH, 1));
         return model;
+    }
+
+    private static int[] train(Networks family, CudnnLayers layers, MemOptConfig config) {
+        Nd4j.getRandom().setSeed(7);
+        Model model = family.create(WorkspaceMode.ENABLED);
+        layers.attach(model);
+        try (MemOpt memopt = MemOpt.attach(model, config)) {
+            for (int i = 0; i < ITERATIONS; i++) {
+                Networks.fit(model, family.data(BATCH, i));
+            }
+        }
+        layers.detach(model);
+        return bits(model.params());
     }
 
     private static int[] train(Networks family, CudnnLayers layers) {
