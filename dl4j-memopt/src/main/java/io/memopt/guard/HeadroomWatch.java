@@ -5,6 +5,7 @@ package io.memopt.guard;
 import io.memopt.allocator.nd4j.AllocationLimit;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.recording.AvailableMemory;
+import io.memopt.allocator.recording.FlowCounters;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.MemoryLimits;
 import io.memopt.allocator.recording.ProcessMemory;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -23,7 +25,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Watches what is held at the ends of iterations, and how far that is from the nearest limit: one of this library, a cap of JavaCPP,
  * a container's, or what the system can still hand out. Warns when, at the slope of the last {@value #KEPT} iterations (Theil-Sen,
- * so that single iterations do not count), the limit is less than {@value #WARN_ITERATIONS} iterations away.
+ * so that single iterations do not count), the limit is less than {@value #WARN_ITERATIONS} iterations away. JavaCPP asks for a
+ * Java collection when its cap is met, so that what waits for one is no reason to warn: of that cap it is told when growth outlives
+ * a collection.
  *
  * <p>Cost: two reads at the end of an iteration; the slope, and with growth the limits, which are read from files, at most every
  * {@value #EVERY} iterations, and at most once a second unless that is less than a thousandth of the time. Threading: safe.
@@ -41,15 +45,29 @@ public final class HeadroomWatch implements ModelObserver {
 
     private final MemoryLedger ledger;
     private final List<Consumer<EarlyWarning>> listeners = new CopyOnWriteArrayList<>();
+    private final LongSupplier clock;
     private final long[] held = new long[KEPT];
     private int seen;
-    private long nextLookNanos = System.nanoTime();
+    private long nextLookNanos;
+    private long collections;
+    /** What was held after the last collection, and after the one before it; -1 before there was one. */
+    private long heldAfterCollection = -1;
+
+    private long heldAfterCollectionBefore = -1;
     private @Nullable MemoryLimits limits;
     private boolean warned;
     private volatile double iterationsLeft = Double.POSITIVE_INFINITY;
 
     public HeadroomWatch(MemoryLedger ledger) {
+        this(ledger, null, System::nanoTime);
+    }
+
+    /** {@code limits}: null for those of this process; {@code clock} in nanoseconds. */
+    HeadroomWatch(MemoryLedger ledger, @Nullable MemoryLimits limits, LongSupplier clock) {
         this.ledger = ledger;
+        this.limits = limits;
+        this.clock = clock;
+        this.nextLookNanos = clock.getAsLong();
     }
 
     /** {@code listener} hears of warnings, on the training thread; once for each stretch of growth. */
@@ -59,7 +77,7 @@ public final class HeadroomWatch implements ModelObserver {
 
     /** Bytes to the nearest limit now; reads the system's files. */
     public long headroomBytes() {
-        return Nearest.of(limits()).bytes();
+        return Nearest.of(limits(), true).bytes();
     }
 
     /** Iterations until the nearest limit at the slope of late; infinite without growth. */
@@ -69,12 +87,24 @@ public final class HeadroomWatch implements ModelObserver {
 
     @Override
     public synchronized void iterationEnded(Model model) {
-        held[seen++ % KEPT] = ledger.reservedBytes();
-        long now = System.nanoTime();
+        long bytes = ledger.reservedBytes();
+        held[seen++ % KEPT] = bytes;
+        noteCollection(bytes);
+        long now = clock.getAsLong();
         if (seen % EVERY == 0 && now - nextLookNanos >= 0) {
             look();
-            long end = System.nanoTime();
+            long end = clock.getAsLong();
             nextLookNanos = end + Math.min(MOST_REST_NANOS, REST * (end - now));
+        }
+    }
+
+    private void noteCollection(long bytes) {
+        FlowCounters flows = ledger.flows();
+        long count = flows.collections(false) + flows.collections(true);
+        if (count != collections) {
+            collections = count;
+            heldAfterCollectionBefore = heldAfterCollection;
+            heldAfterCollection = bytes;
         }
     }
 
@@ -94,7 +124,7 @@ public final class HeadroomWatch implements ModelObserver {
             warned = false;
             return;
         }
-        Nearest nearest = Nearest.of(limits());
+        Nearest nearest = Nearest.of(limits(), outlivesCollections());
         iterationsLeft = nearest.bytes() / trend.bytesPerIteration();
         if (iterationsLeft >= WARN_ITERATIONS) {
             warned = false;
@@ -102,6 +132,10 @@ public final class HeadroomWatch implements ModelObserver {
             warned = true;
             tell(new EarlyWarning(nearest.bytes(), nearest.limit(), trend.bytesPerIteration(), iterationsLeft));
         }
+    }
+
+    private boolean outlivesCollections() {
+        return heldAfterCollectionBefore >= 0 && heldAfterCollection > heldAfterCollectionBefore;
     }
 
     /** Read once: hardly anyone changes them while a process runs. */
@@ -137,14 +171,17 @@ public final class HeadroomWatch implements ModelObserver {
     /** The limit that is met first, and how far it is. */
     private record Nearest(long bytes, String limit) {
 
-        static Nearest of(MemoryLimits limits) {
+        /** {@code collected}: whether JavaCPP's cap counts, although a collection comes before it. */
+        static Nearest of(MemoryLimits limits, boolean collected) {
             Nearest nearest = new Nearest(Long.MAX_VALUE, "none");
             AllocationLimit limit = MemoryHooks.currentLimit().orElse(null);
             if (limit != null && limit.limitBytes() != AllocationLimit.NONE) {
                 nearest = new Nearest(limit.limitBytes() - limit.liveBytes(), "limitBytes");
             }
             OptionalLong resident = ProcessMemory.residentNow();
-            nearest = nearest.or(left(limits.javacppMaxPhysicalBytes(), resident), "JavaCPP's physical cap");
+            if (collected) {
+                nearest = nearest.or(left(limits.javacppMaxPhysicalBytes(), resident), "JavaCPP's physical cap");
+            }
             nearest = nearest.or(left(limits.containerBytes(), resident), "the container's limit");
             return nearest.or(AvailableMemory.bytes(), "the machine's memory");
         }

@@ -6,17 +6,27 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.event.OwnerTable;
+import io.memopt.allocator.event.WorkspaceTable;
 import io.memopt.allocator.nd4j.AllocationLimit;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.recording.MemoryLimits;
+import io.memopt.allocator.recording.ProcessMemory;
 import io.memopt.testing.Networks;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
@@ -74,6 +84,45 @@ class HeadroomWatchTest {
             }
         }
         assertThat(warnings).isEmpty();
+    }
+
+    /** Of JavaCPP's cap, which a collection comes before. */
+    @ParameterizedTest
+    @CsvSource({
+        "0, 0, false", // nothing was collected: it may all be garbage
+        "1, 0, false",
+        "2, 0, true", // the rest was there after both collections
+        "2, 1, false" // and went with the second
+    })
+    void growthNearJavacppsCap_countsOnceItOutlivesCollections(int collections, int freed, boolean warned) {
+        AtomicLong clock = new AtomicLong();
+        MemoryLedger ledger = new MemoryLedger(new OwnerTable(), new WorkspaceTable(), owner -> owner.category());
+        long resident = ProcessMemory.residentNow().orElseThrow();
+        MemoryLimits limits = new MemoryLimits(
+                OptionalLong.empty(),
+                OptionalLong.empty(),
+                OptionalLong.empty(),
+                OptionalLong.empty(),
+                OptionalLong.of(resident + 100L * KEPT_BYTES));
+        HeadroomWatch watch = new HeadroomWatch(ledger, limits, () -> clock.addAndGet(2_000_000_000L));
+        List<EarlyWarning> warnings = new ArrayList<>();
+        watch.addListener(warnings::add);
+        MultiLayerNetwork network = small();
+
+        for (int i = 1; i <= 2 * HeadroomWatch.KEPT; i++) {
+            ledger.allocated(MemorySpace.HOST, i, i, KEPT_BYTES, KEPT_BYTES);
+            if ((i == 20 && collections > 0) || (i == 40 && collections > 1)) {
+                ledger.garbageCollected(true, 1);
+            }
+            if (i == 40 && freed > 0) {
+                for (int dead = 1; dead <= 30; dead++) {
+                    ledger.freed(dead);
+                }
+            }
+            watch.iterationEnded(network);
+        }
+
+        assertThat(limitsOf(warnings)).isEqualTo(warned ? List.of("JavaCPP's physical cap") : List.of());
     }
 
     private static List<String> limitsOf(List<EarlyWarning> warnings) {
