@@ -31,6 +31,7 @@ import java.util.Optional;
  * @param nativeTemporaries measures what operations allocate inside the native library, at half a millisecond each
  * @param recordUses records when each array was last used; costs nothing when false
  * @param scopeCheck reports arrays that are used after their scope; includes {@code recordUses}, slows training down
+ * @param ownViews the updaters of networks that train use their own views, see {@link io.memopt.strategy.step.OwnViews}
  * @param reuse what is given back of the memory that a network does not need; of the process, and once begun it lasts as long as
  *     there are handles
  * @param deviceMemory where device memory comes from on CUDA; of the process, and once begun it lasts as long as there are handles
@@ -56,6 +57,7 @@ public record MemOptConfig(
         boolean nativeTemporaries,
         boolean recordUses,
         boolean scopeCheck,
+        boolean ownViews,
         Reuse reuse,
         DeviceMemory deviceMemory,
         HostMirrors hostMirrors,
@@ -162,6 +164,7 @@ public record MemOptConfig(
         private boolean nativeTemporaries;
         private boolean recordUses;
         private boolean scopeCheck;
+        private boolean ownViews;
         private Reuse reuse = Reuse.OFF;
         private DeviceMemory deviceMemory = DeviceMemory.PLAIN;
         private HostMirrors hostMirrors = HostMirrors.PINNED;
@@ -215,6 +218,16 @@ public record MemOptConfig(
         /** Default false: a diagnostic that slows training down. Single elements are checked on CPU only. */
         public Builder scopeCheck(boolean value) {
             scopeCheck = value;
+            return this;
+        }
+
+        /**
+         * Whether updaters use the views of parameters and gradients that they made when they were created, instead of new ones in
+         * each step: fewer native calls, the same bits; see {@link io.memopt.strategy.step.OwnViews}. Begins after a network's first
+         * iteration.
+         */
+        public Builder ownViews(boolean value) {
+            ownViews = value;
             return this;
         }
 
@@ -422,6 +435,7 @@ public record MemOptConfig(
                     nativeTemporaries,
                     recordUses || scopeCheck,
                     scopeCheck,
+                    ownViews,
                     reuse,
                     deviceMemory,
                     hostMirrors,

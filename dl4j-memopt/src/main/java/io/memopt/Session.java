@@ -62,6 +62,7 @@ import io.memopt.strategy.cudnn.ConvolutionReport;
 import io.memopt.strategy.cudnn.Convolutions;
 import io.memopt.strategy.cudnn.CudnnLayers;
 import io.memopt.strategy.precision.HalfSettings;
+import io.memopt.strategy.step.OwnViewsOfTrained;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.TrainingSteps;
 import io.memopt.verify.Hardware;
@@ -124,6 +125,7 @@ final class Session {
     private volatile @Nullable CudnnLayers cudnn;
     private volatile @Nullable TrainingSteps steps;
     private final HeadroomWatch headroom;
+    private final @Nullable OwnViewsOfTrained ownViews;
     private final List<MemoryGuard> guards = new CopyOnWriteArrayList<>();
     private volatile @Nullable AllocationLimit limit;
     private final CopyOnWriteArrayList<NetworkBudget> budgets = new CopyOnWriteArrayList<>();
@@ -158,6 +160,10 @@ final class Session {
         tracker.addObserver(times);
         tracker.addModelObserver(workers);
         tracker.addModelObserver(headroom);
+        this.ownViews = config.ownViews() ? new OwnViewsOfTrained() : null;
+        if (ownViews != null) {
+            tracker.addModelObserver(ownViews);
+        }
         times.describe("dl4jVersion", Nd4jFacts.version());
         times.describe("backend", Nd4jFacts.backend());
         times.describe("hardware", Hardware.describe());
@@ -647,6 +653,10 @@ final class Session {
         tracker.removeObserver(times);
         tracker.removeModelObserver(workers);
         tracker.removeModelObserver(headroom);
+        if (ownViews != null) {
+            tracker.removeModelObserver(ownViews);
+            ownViews.close();
+        }
         budgets.forEach(NetworkBudget::close);
         PlannedReuse planned = reuse;
         if (planned != null) {

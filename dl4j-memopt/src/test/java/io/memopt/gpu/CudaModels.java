@@ -45,7 +45,7 @@ import org.nd4j.nativeblas.NativeOpsHolder;
  * books and by the driver (growth since before the network), most host memory, first and median step, and a hash of the
  * parameters, equal for equal bits.
  *
- * <p>Ways: {@code PLAIN}; {@code EXACT}, planned workspaces, pool and untouched mirrors, the same bits as plain; {@code CUDNN}, that
+ * <p>Ways: {@code PLAIN}; {@code EXACT}, planned workspaces, pool, untouched mirrors and own views, the same bits as plain; {@code CUDNN}, that
  * and convolutions through cuDNN; {@code TF32}, that with tensor cores. {@code CUDNN@n} and {@code TF32@n} have at most n MiB of
  * scratch memory. Each line is followed by plans, pool, what cuDNN chose, and the driver's figure taken apart. Arguments: {@code
  * NETWORK,batch,steps,WAY+WAY...} each.
@@ -184,7 +184,8 @@ public final class CudaModels {
         MemOptConfig.Builder config = MemOptConfig.builder()
                 .reuse(Reuse.PLANNED)
                 .deviceMemory(DeviceMemory.POOL)
-                .hostMirrors(HostMirrors.UNTOUCHED);
+                .hostMirrors(HostMirrors.UNTOUCHED)
+                .ownViews(true);
         return switch (way) {
             case PLAIN, EXACT -> config.build();
             case CUDNN -> config.convolutions(convolutions).build();

@@ -42,6 +42,15 @@ public final class OwnViews {
                 .replaceAll(block -> block instanceof OwnViewsBlock ? take(block, plain(block)) : block);
     }
 
+    /** Whether {@code model} has an updater of Deeplearning4j's that makes its views anew. */
+    static boolean isWanting(Model model) {
+        Object updater = model instanceof MultiLayerNetwork network
+                ? network.getUpdater(false)
+                : model instanceof ComputationGraph graph ? graph.getUpdater(false) : null;
+        return updater instanceof BaseMultiLayerUpdater<?> blocks
+                && blocks.getUpdaterBlocks().stream().anyMatch(block -> block.getClass() == UpdaterBlock.class);
+    }
+
     private static BaseMultiLayerUpdater<?> updater(Model model) {
         return model instanceof MultiLayerNetwork network
                 ? (BaseMultiLayerUpdater<?>) network.getUpdater(true)

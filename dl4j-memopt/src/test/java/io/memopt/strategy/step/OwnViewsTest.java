@@ -4,6 +4,10 @@ package io.memopt.strategy.step;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.memopt.MemOpt;
+import io.memopt.MemOptConfig;
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.OptimizationAlgorithm;
@@ -106,6 +110,34 @@ class OwnViewsTest {
         expected.fit(data(1));
         actual.fit(data(1));
         assertThat(bits(actual.params())).isEqualTo(bits(expected.params()));
+    }
+
+    /** Attached before the network has an updater, beside plans whose proof runs a pass twice. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Networks.class,
+            names = {"LENET", "RESIDUAL_GRAPH", "VGG"})
+    void option_isEqualBitForBit_andDetachTakesItBack(Networks family) {
+        int[] expected = train(family, false);
+
+        Nd4j.getRandom().setSeed(7);
+        Model model = family.create(WorkspaceMode.ENABLED);
+        MemOptConfig config =
+                MemOptConfig.builder().ownViews(true).reuse(Reuse.PLANNED).build();
+        try (MemOpt memopt = MemOpt.attach(model, config)) {
+            for (int i = 0; i < ITERATIONS; i++) {
+                Networks.fit(model, family.data(BATCH, i));
+                assertThat(OwnViews.isWanting(model)).isFalse();
+            }
+            assertThat(memopt.plans())
+                    .isNotEmpty()
+                    .allMatch(plan -> plan.state().equals("TRUSTED"));
+        } finally {
+            MemoryHooks.uninstall();
+        }
+
+        assertThat(bits(model.params())).isEqualTo(expected);
+        assertThat(OwnViews.isWanting(model)).isTrue();
     }
 
     private static Iterable<UpdaterBlock> blocks(MultiLayerNetwork network) {
