@@ -92,15 +92,6 @@ public record MemOptConfig(
             throw new IllegalArgumentException("limitBytes=" + guard.limitBytes()
                     + " but deviceMemory=POOL, expected PLAIN: a pool is limited by deviceLimitBytes");
         }
-        if (budget.isSet() && guard.mode().guards()) {
-            throw new IllegalArgumentException("budget=" + budget + " and outOfMemory=" + guard.mode()
-                    + ", expected one of them: both decide how an iteration is computed");
-        }
-        if (guard.mode().guards() && (step.mixes() || step.offloads())) {
-            throw new IllegalArgumentException(
-                    "outOfMemory=" + guard.mode() + " and " + step
-                            + ", expected neither MIXED_HALF nor offload: what they hold outside the network would not be undone");
-        }
         Objects.requireNonNull(budget, "budget");
         boolean hasArenas = budget.isSet() || reuse.compareTo(Reuse.SIZED) >= 0;
         if (budget.isSet() && reuse != Reuse.OFF) {
@@ -108,8 +99,9 @@ public record MemOptConfig(
                     + ", expected one of them: the budget chooses what is reused");
         }
         if (budget.isSet() && !step.equals(new StepOptions(StepOptions.WHOLE, step.accumulate(), 1))) {
-            throw new IllegalArgumentException("budget=" + budget + " and " + step
-                    + ", expected no microBatch and no activationShare: the budget chooses them");
+            throw new IllegalArgumentException(
+                    "budget=" + budget + " and " + step
+                            + ", expected nothing but accumulate: the budget chooses the rest, and knows neither MIXED_HALF nor offload");
         }
         if (!budget.isSet() && !budget.equals(BudgetOptions.NONE)) {
             throw new IllegalArgumentException("exactness=" + budget.exactness() + " and budgetProfile="

@@ -63,6 +63,7 @@ import io.memopt.strategy.cudnn.Convolutions;
 import io.memopt.strategy.cudnn.CudnnLayers;
 import io.memopt.strategy.precision.HalfSettings;
 import io.memopt.strategy.step.OwnViewsOfTrained;
+import io.memopt.strategy.step.StepGuard;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.TrainingSteps;
 import io.memopt.verify.Hardware;
@@ -383,12 +384,22 @@ final class Session {
 
     /** Trains {@code model} by {@code options} until its last handle is closed. */
     synchronized void controlStep(Model model, StepOptions options, GuardOptions guarding) {
+        controlStep(model, options, guardOrNull(guarding));
+    }
+
+    private void controlStep(Model model, StepOptions options, @Nullable StepGuard guard) {
         TrainingSteps its = steps;
         if (its == null) {
             its = TrainingSteps.begin(tracker);
             steps = its;
         }
-        its.attach(model, options, guarding.mode().guards() ? guard(guarding) : null);
+        its.attach(model, options, guard);
+    }
+
+    /** A new guard, whose recoveries count; null when {@code options} ask for none. */
+    @Nullable
+    StepGuard guardOrNull(GuardOptions options) {
+        return options.mode().guards() ? guard(options) : null;
     }
 
     private MemoryGuard guard(GuardOptions options) {
@@ -472,14 +483,19 @@ final class Session {
         return budgets.stream().filter(budget -> budget.isOf(model)).findFirst();
     }
 
-    /** As {@link #controlStep}, whatever was set before. */
-    synchronized void replaceStep(Model model, StepOptions options) {
+    /** Trains {@code model} by {@code options}, with {@code guard} if there is one, whatever was set before. */
+    synchronized void replaceStep(Model model, StepOptions options, @Nullable StepGuard guard) {
+        releaseStep(model);
+        if (guard != null || !options.equals(StepOptions.PLAIN)) {
+            controlStep(model, options, guard);
+        }
+    }
+
+    /** Gives {@code model} its own step back. */
+    synchronized void releaseStep(Model model) {
         TrainingSteps its = steps;
         if (its != null) {
             its.detach(model);
-        }
-        if (!options.equals(StepOptions.PLAIN)) {
-            controlStep(model, options, GuardOptions.DEFAULTS);
         }
     }
 

@@ -4,6 +4,7 @@ package io.memopt;
 
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.budget.BudgetLevers;
+import io.memopt.strategy.step.StepGuard;
 import io.memopt.strategy.step.StepOptions;
 import java.nio.file.Path;
 import java.util.function.IntConsumer;
@@ -14,10 +15,12 @@ import org.jspecify.annotations.Nullable;
 final class SessionLevers implements BudgetLevers {
     private final Session session;
     private final MemOptConfig config;
+    private final @Nullable StepGuard guard;
 
     SessionLevers(Session session, MemOptConfig config) {
         this.session = session;
         this.config = config;
+        this.guard = session.guardOrNull(config.guard());
     }
 
     @Override
@@ -34,8 +37,18 @@ final class SessionLevers implements BudgetLevers {
     }
 
     @Override
+    public boolean guards() {
+        return guard != null;
+    }
+
+    @Override
+    public void release(Model model) {
+        session.releaseStep(model);
+    }
+
+    @Override
     public void step(Model model, StepOptions options) {
-        session.replaceStep(model, options);
+        session.replaceStep(model, options, guard);
     }
 
     @Override

@@ -8,11 +8,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.memopt.guard.OutOfMemory;
 import io.memopt.testing.Networks;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.concurrent.TimeUnit;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.Tag;
@@ -63,11 +61,11 @@ class AddressLimitTest {
                             .postMortems(reports)
                             .build())) {
                 network.fit(small());
-                limit(addressBytes() + (100L << 20));
+                AddressSpace.limit(AddressSpace.bytes() + (100L << 20));
                 for (DataSet each : data) {
                     network.fit(each);
                 }
-                limit(-1);
+                AddressSpace.limit(AddressSpace.UNLIMITED);
                 note = memopt.summary().notes().stream()
                         .filter(each -> each.contains("ran out of memory"))
                         .findFirst()
@@ -107,27 +105,6 @@ class AddressLimitTest {
 
         private static byte[] bits(MultiLayerNetwork network) {
             return network.params().data().asBytes();
-        }
-
-        private static long addressBytes() throws IOException {
-            return Files.readAllLines(Path.of("/proc/self/status"), StandardCharsets.ISO_8859_1).stream()
-                    .filter(line -> line.startsWith("VmSize:"))
-                    .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", "")) * 1024)
-                    .findFirst()
-                    .orElseThrow();
-        }
-
-        /** Of this process; -1 for none. */
-        private static void limit(long bytes) throws IOException, InterruptedException {
-            String soft = bytes < 0 ? "unlimited" : String.valueOf(bytes);
-            Process process = new ProcessBuilder(
-                            "prlimit",
-                            "--pid",
-                            String.valueOf(ProcessHandle.current().pid()),
-                            "--as=" + soft + ":unlimited")
-                    .redirectErrorStream(true)
-                    .start();
-            process.waitFor(10, TimeUnit.SECONDS);
         }
     }
 }

@@ -9,7 +9,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -22,6 +24,7 @@ final class ChildJvm {
     private final String main;
     private final List<String> options = new ArrayList<>(List.of("-XX:MetaspaceSize=256m"));
     private final List<String> arguments;
+    private final Map<String, String> environment = new HashMap<>(Map.of("OMP_NUM_THREADS", "1"));
     private final List<String> classPath = new ArrayList<>(
             Arrays.asList(System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))
                     .split(File.pathSeparator)));
@@ -37,6 +40,11 @@ final class ChildJvm {
 
     ChildJvm options(String... more) {
         options.addAll(List.of(more));
+        return this;
+    }
+
+    ChildJvm environment(String variable, String value) {
+        environment.put(variable, value);
         return this;
     }
 
@@ -79,7 +87,7 @@ final class ChildJvm {
         command.addAll(arguments);
         ProcessBuilder builder =
                 new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
-        builder.environment().put("OMP_NUM_THREADS", "1");
+        builder.environment().putAll(environment);
         return builder.start();
     }
 

@@ -3,6 +3,7 @@
 package io.memopt;
 
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.guard.OutOfMemory;
 import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -20,9 +21,10 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * What recording costs a training step: plain Deeplearning4j, plain again (the noise), hooks alone, attached, attached
- * with a trace file, with last uses in it, with scope check. All in one JVM, in rounds, in an order that rotates with each round. A block's figure is the lower
+ * with a trace file, with last uses in it, with scope check, with a guard against running out of memory. All in one JVM, in rounds, in an order that
+ * rotates with each round. A block's figure is the lower
  * quartile of its steps, which other load on the machine disturbs least; compared is each block with the plain one of
- * the same round. Last, the recorder's share of the samples of a profiler.
+ * the same round. Last, the shares of the recorder and, where it is among the variants, of the guard in the samples of a profiler.
  *
  * <p>A program too, for machines on which the tests do not run. Arguments: rounds, then {@code FAMILY,batch} pairs; or
  * {@code alone VARIANT FAMILY,batch} for one line of one variant.
@@ -32,6 +34,8 @@ public final class StepCost {
     private static final int TIMED = 40;
     private static final int BLOCKS = 15;
     private static final String ALONE = "alone";
+    private static final MemOptConfig GUARD =
+            MemOptConfig.builder().outOfMemory(OutOfMemory.RECOVER).build();
     /** Steps sampled for each round. */
     private static final int SAMPLED = 60;
 
@@ -42,7 +46,8 @@ public final class StepCost {
         ATTACHED,
         ATTACHED_TRACE,
         USES_TRACE,
-        SCOPE_CHECK
+        SCOPE_CHECK,
+        GUARDED
     }
 
     /** A step's time on the clock and on the training thread, both in ms. */
@@ -120,16 +125,24 @@ public final class StepCost {
                     compared(wall(steps[variant]), wall(steps[0])),
                     compared(cpu(steps[variant]), cpu(steps[0])));
         }
-        print("  %s", share(model, data));
+        print("  %s", share(model, data, MemOptConfig.defaults(), RecorderShare::during));
+        if (List.of(variants).contains(Variant.GUARDED)) {
+            print("  %s", share(model, data, GUARD, GuardShare::during));
+        }
         return wall;
     }
 
-    /** How much of the training thread's time is the recorder's own code. */
-    private RecorderShare share(Model model, DataSet data) {
+    /** What a profiler says of steps. */
+    private interface Sampling<T> {
+        T during(Runnable steps) throws IOException;
+    }
+
+    /** How much of the training thread's time is code of ours, attached with {@code config}. */
+    private <T> T share(Model model, DataSet data, MemOptConfig config, Sampling<T> sampling) {
         MemoryHooks.uninstall();
-        try (MemOpt memopt = MemOpt.attach(model)) {
+        try (MemOpt memopt = MemOpt.attach(model, config)) {
             steps(model, data);
-            return RecorderShare.during(() -> {
+            return sampling.during(() -> {
                 for (int i = 0; i < SAMPLED * rounds; i++) {
                     Networks.fit(model, data);
                 }
@@ -168,6 +181,7 @@ public final class StepCost {
             case ATTACHED_TRACE -> MemOpt.attach(model, config.trace(trace).build());
             case USES_TRACE ->
                 MemOpt.attach(model, config.trace(trace).recordUses(true).build());
+            case GUARDED -> MemOpt.attach(model, GUARD);
             case SCOPE_CHECK -> MemOpt.attach(model, config.scopeCheck(true).build());
         };
     }

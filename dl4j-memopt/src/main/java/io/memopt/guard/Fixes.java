@@ -110,8 +110,7 @@ final class Fixes {
     }
 
     private Optional<Fix> checkpointed() {
-        StepOptions fewer =
-                new StepOptions(first.options().microBatch(), first.options().accumulate(), 0);
+        StepOptions fewer = first.options().withoutCuts().withActivationShare(0);
         return first.options().activationShare() == 0 || !isPossible(fewer) || isAbsurd()
                 ? Optional.empty()
                 : Optional.of(new Fix("as few activations as possible", fewer, OptionalLong.empty(), "BITWISE"));
@@ -130,8 +129,7 @@ final class Fixes {
                 ? forecast.largest(before - 1, capacity.room(ledger, moment) - gradientBytes(first.model()))
                 : OptionalInt.empty();
         int micro = Math.max(1, parts == 0 && fits.isPresent() ? fits.getAsInt() : before / 2);
-        StepOptions options = new StepOptions(
-                micro, first.options().accumulate(), first.options().activationShare());
+        StepOptions options = first.options().withMicroBatch(micro);
         boolean splits = before > 1 && isPossible(options);
         parts = splits ? (examples + micro - 1) / micro : MOST_PARTS;
         return splits
@@ -139,12 +137,13 @@ final class Fixes {
                 : Optional.empty();
     }
 
+    /** Forecasts are of the network's own precision. */
     private boolean isForecast() {
-        return data.isPresent() && forecast.learn(first.model(), data.get());
+        return !first.options().mixes() && data.isPresent() && forecast.learn(first.model(), data.get());
     }
 
     private OptionalLong peak(int batch, StepOptions options) {
-        if (!isForecast() || options.activationShare() < 1 || strategies.isPlanned() || batch < 1) {
+        if (!isForecast() || options.checkpoints() || strategies.isPlanned() || batch < 1) {
             return OptionalLong.empty();
         }
         long sums = options.microBatch() < examples ? gradientBytes(first.model()) : 0;

@@ -13,6 +13,12 @@ public interface BudgetLevers {
     /** Begins reuse of at least this kind; it does not go back to less. */
     void reuse(Reuse reuse);
 
+    /** Whether iterations that run out of memory are undone, for which a step keeps copies. */
+    boolean guards();
+
+    /** Gives {@code model} its own step back. */
+    void release(Model model);
+
     /** Trains {@code model} by {@code options} from now on, whatever was set before. */
     void step(Model model, StepOptions options);
 

@@ -7,6 +7,7 @@ import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.Untouched;
 import io.memopt.strategy.step.HeldMinibatch;
+import io.memopt.strategy.step.TrainingSteps;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -87,10 +88,14 @@ final class BudgetPlanner {
         HeldMinibatch held = HeldMinibatch.of(model);
         levers.reuse(Reuse.RELEASED);
         Trial trial = Trial.of(model, tracker, held);
+        FlatBytes flat = FlatBytes.of(model);
         PriceList prices = PriceList.of(
                 model.batchSize(),
                 trial.memories(),
-                FlatBytes.of(model),
+                flat,
+                levers.guards()
+                        ? TrainingSteps.guardBytes(model, flat.updater(), accumulate > 1 ? flat.gradients() : 0)
+                        : 0,
                 held.bytes(),
                 Trial.partsAllowed(model, options.exactness()),
                 accumulate > 1,

@@ -15,6 +15,7 @@ import io.memopt.strategy.Reuse;
 import io.memopt.strategy.SampleMinibatch;
 import io.memopt.strategy.step.FirstMinibatch;
 import io.memopt.strategy.step.HeldMinibatch;
+import io.memopt.strategy.step.NetworkScopes;
 import io.memopt.strategy.step.StepOptions;
 import java.lang.ref.WeakReference;
 import java.util.Arrays;
@@ -28,7 +29,9 @@ import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
+import org.nd4j.linalg.factory.Nd4j;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -151,17 +154,23 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
             MemoryLedger ledger = tracker.recording().ledger();
             long others = Math.max(0, ledger.reservedBytes(space) - held(model));
             PeakWindow fresh = ledger.openPeakWindow();
+            MemoryWorkspace current = Nd4j.getMemoryManager().getCurrentWorkspace();
             first.pause(); // The step that is chosen takes the place of the network's own.
             try {
                 keep(decided(model, others, fresh), fresh);
-            } catch (BudgetException | Error e) {
+            } catch (BudgetException e) {
                 undo(model, fresh);
                 throw e;
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 undo(model, fresh);
                 failed = true;
                 first.close();
+                NetworkScopes.clear(current);
+                levers.step(model, StepOptions.PLAIN.withAccumulate(accumulate));
                 log.warn("The budget of {} cannot be decided. Training goes on without one.", name, e);
+            } catch (Error e) {
+                undo(model, fresh);
+                throw e;
             }
         }
     }
@@ -177,7 +186,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
 
     private void undo(Model model, PeakWindow fresh) {
         fresh.close();
-        levers.step(model, new StepOptions(StepOptions.WHOLE, accumulate, 1));
+        levers.release(model);
         first.resume();
     }
 
@@ -212,7 +221,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     /** What makes decisions comparable. */
     private String key(Model model) {
         return NetworkIdentity.of(model) + " " + HeldMinibatch.of(model).shapes() + " " + options + " "
-                + options.exactness() + " " + accumulate;
+                + options.exactness() + " " + accumulate + (levers.guards() ? " guarded" : "");
     }
 
     /** Puts the choice of an earlier run into effect; false when it does not fit now, or cannot be proved any more. */

@@ -14,6 +14,7 @@ import java.util.OptionalLong;
  *
  * <pre>
  *   parameters + gradients + updater state + minibatch (+ sum of gradients, where there are several)
+ *     (+ copies of a guard)
  *     + workspaces or arena, and arrays outside them, of the largest part of the minibatch
  * </pre>
  *
@@ -37,6 +38,7 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
      *
      * @param memories of each way to keep activations that can be told
      * @param flat what the network holds for good
+     * @param guardBytes what a guarded step keeps; 0 for none, as in Deeplearning4j's own way
      * @param minibatchBytes inputs, labels and masks
      * @param partsAllowed whether a minibatch may be computed in parts
      * @param sums whether gradients are summed even for whole minibatches
@@ -46,6 +48,7 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
             int batch,
             Map<Keep, PassMemory> memories,
             FlatBytes flat,
+            long guardBytes,
             long minibatchBytes,
             boolean partsAllowed,
             boolean sums,
@@ -60,7 +63,7 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
                         parts == 1 || (partsAllowed && whole.exactness().compareTo(loosest) <= 0);
                 if (allowed && (parts == 1 || part >= PassMemory.LOW)) {
                     long sum = parts > 1 && !sums ? flat.gradients() : 0;
-                    long rest = always + sum;
+                    long rest = always + guardBytes + sum;
                     for (Reuse reuse : KINDS) {
                         OptionalLong bytes = memory.bytes(reuse, part);
                         bytes.ifPresent(its -> ways.add(new Priced(new Way(keep, parts, reuse), rest + its)));

@@ -6,6 +6,8 @@ import io.memopt.allocator.recording.ByteSize;
 import java.lang.ref.WeakReference;
 import java.lang.reflect.Field;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +51,15 @@ public final class UpdaterOffload implements AutoCloseable {
         }
     }
 
+    /**
+     * A copy of {@code array}, which is dense, in a file in the same folder.
+     *
+     * @throws java.io.UncheckedIOException if no file could be made
+     */
+    public INDArray copyOf(INDArray array) {
+        return MappedArrays.copyOf(array, folder);
+    }
+
     /** Moves the state back into ordinary memory. */
     @Override
     public void close() {
@@ -72,23 +83,31 @@ public final class UpdaterOffload implements AutoCloseable {
                                 + " of updater state are in a mapped file in " + folder + ".");
     }
 
+    /** All parts of {@code state} are made before the first is handed out, so that a failure leaves the old state whole. */
     private static void move(BaseMultiLayerUpdater<?> updater, INDArray state) {
+        INDArray flat = state.reshape(state.length());
+        List<Runnable> handings = new ArrayList<>();
+        for (UpdaterBlock block : updater.getUpdaterBlocks()) {
+            long from = block.getUpdaterViewOffsetStart();
+            long to = block.getUpdaterViewOffsetEnd();
+            if (to > from) {
+                INDArray part = flat.get(NDArrayIndex.interval(from, to));
+                handings.add(() -> hand(block, part));
+            }
+        }
         try {
             STATE.set(updater, state);
         } catch (IllegalAccessException e) {
             throw new IllegalStateException(STATE + " cannot be set", e);
         }
-        INDArray flat = state.reshape(state.length());
-        for (UpdaterBlock block : updater.getUpdaterBlocks()) {
-            long from = block.getUpdaterViewOffsetStart();
-            long to = block.getUpdaterViewOffsetEnd();
-            if (to > from) {
-                block.setUpdaterView(flat.get(NDArrayIndex.interval(from, to)));
-                block.setUpdaterViewRequiresInitialization(false);
-                block.setGradientUpdater(null);
-                block.init();
-            }
-        }
+        handings.forEach(Runnable::run);
+    }
+
+    private static void hand(UpdaterBlock block, INDArray part) {
+        block.setUpdaterView(part);
+        block.setUpdaterViewRequiresInitialization(false);
+        block.setGradientUpdater(null);
+        block.init();
     }
 
     private static Field stateField() {

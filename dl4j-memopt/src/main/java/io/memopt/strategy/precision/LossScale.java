@@ -22,9 +22,22 @@ final class LossScale {
 
     private double value = FIRST;
     private int finite;
+    private double markedValue = FIRST;
+    private int markedFinite;
 
     double value() {
         return value;
+    }
+
+    /** Remembers the scale, for {@link #rollBack}. */
+    void mark() {
+        markedValue = value;
+        markedFinite = finite;
+    }
+
+    void rollBack() {
+        value = markedValue;
+        finite = markedFinite;
     }
 
     /** An update came out; {@code finite}: whether all of its gradients were numbers. */

@@ -41,6 +41,8 @@ public final class MixedPass {
     private long updates;
     private long skipped;
     private boolean told;
+    private long markedUpdates;
+    private long markedSkipped;
 
     /**
      * For {@code network}.
@@ -62,6 +64,20 @@ public final class MixedPass {
         }
     }
 
+    /** An iteration begins, which may have to be undone. */
+    public void mark() {
+        scale.mark();
+        markedUpdates = updates;
+        markedSkipped = skipped;
+    }
+
+    /** Forgets what was learnt from gradients since {@link #mark}. */
+    public void rollBack() {
+        scale.rollBack();
+        updates = markedUpdates;
+        skipped = markedSkipped;
+    }
+
     /** The copy that computes. */
     public Model half() {
         return half;
@@ -69,6 +85,7 @@ public final class MixedPass {
 
     /** Computes gradients and score of the minibatch that {@code network} holds; {@code pass} computes those of the copy. */
     public void compute(Model network, Consumer<Model> pass) {
+        tracker.computedBy(network, half);
         tracker.goesOn(network, Phase.FORWARD, 0);
         half.params().assign(network.params());
         try (HalfMinibatch minibatch = new HalfMinibatch()) {

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -73,6 +74,17 @@ final class GradientWork {
         return checkpoints == null ? "" : checkpoints.way();
     }
 
+    /** The networks that compute: {@code model}, and its copy in another precision if there is one. */
+    List<Model> computing(Model model) {
+        return mixed == null ? List.of(model) : List.of(model, mixed.half());
+    }
+
+    /** What copies the updater's state to where it lies; null for memory. */
+    @Nullable
+    UnaryOperator<INDArray> stateCopies() {
+        return offload == null ? null : offload::copyOf;
+    }
+
     StepOptions options() {
         return options;
     }
@@ -91,6 +103,9 @@ final class GradientWork {
     void mark() {
         gradients.mark();
         scores.mark();
+        if (mixed != null) {
+            mixed.mark();
+        }
         markedMinibatches = minibatches;
     }
 
@@ -98,6 +113,9 @@ final class GradientWork {
     void rollBack() {
         gradients.rollBack();
         scores.rollBack();
+        if (mixed != null) {
+            mixed.rollBack();
+        }
         minibatches = markedMinibatches;
     }
 

@@ -23,8 +23,10 @@ import org.slf4j.LoggerFactory;
  *
  * Parameters change in one operation at the end of UPDATE, so they need no copy unless constraints follow.
  *
- * <p>Memory: one more copy of the updater state, and of the parameters of networks with constraints. Time: those copies.
- * Threading: the training thread of one network.
+ * <p>Memory: one more copy of the updater state, in a file where the state is in one, and of the parameters of networks with
+ * constraints. Time: those copies.
+ *
+ * <p>Threading: the training thread of one network.
  */
 final class GuardedRun {
     /** Attempts of one iteration, whatever the guard says. */
@@ -35,7 +37,7 @@ final class GuardedRun {
 
     private final StepGuard guard;
     private final GradientWork work;
-    private final ArrayCopy updaterState = new ArrayCopy();
+    private final ArrayCopy updaterState;
     private final ArrayCopy parameters = new ArrayCopy();
     private StepStage stage = StepStage.GRADIENTS;
     private boolean hadUpdater;
@@ -44,6 +46,7 @@ final class GuardedRun {
     GuardedRun(StepGuard guard, GradientWork work) {
         this.guard = guard;
         this.work = work;
+        this.updaterState = new ArrayCopy(work.stateCopies());
     }
 
     /** Runs {@code body}, an iteration of {@code step}, until it is done or the guard gives up. */
@@ -101,7 +104,7 @@ final class GuardedRun {
 
     private @Nullable StepSnapshot snapshot(Model model) {
         try {
-            return new StepSnapshot(model);
+            return new StepSnapshot(model, work.computing(model));
         } catch (IllegalStateException e) {
             if (!toldUnguarded) {
                 toldUnguarded = true;

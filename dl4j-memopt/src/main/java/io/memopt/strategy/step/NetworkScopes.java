@@ -15,7 +15,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * The workspaces that networks use on the calling thread, after a failure amid them: Deeplearning4j leaves scopes open when a
  * scope around them could not be left, and ND4J a size without a block. Workspaces of users and iterators are not touched.
  */
-final class NetworkScopes {
+public final class NetworkScopes {
     /** Of one workspace; it counts how often it was entered again. */
     private static final int MOST_OPENINGS = 64;
 
@@ -26,7 +26,7 @@ final class NetworkScopes {
      *
      * @param current the workspace that was current when the pass began
      */
-    static void clear(@Nullable MemoryWorkspace current) {
+    public static void clear(@Nullable MemoryWorkspace current) {
         List<MemoryWorkspace> all = new ArrayList<>(Nd4j.getWorkspaceManager().getAllWorkspacesForCurrentThread());
         all.removeIf(workspace -> !NetworkWorkspaces.serves(workspace.getId()));
         all.forEach(NetworkScopes::leave);

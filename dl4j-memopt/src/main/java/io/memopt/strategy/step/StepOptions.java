@@ -80,6 +80,12 @@ public record StepOptions(
         return new StepOptions(microBatch, accumulate, share, cuts, precision, stateFolder, outputFolder);
     }
 
+    /** Cut as {@link #activationShare} says, by what is measured. */
+    public StepOptions withoutCuts() {
+        return new StepOptions(
+                microBatch, accumulate, activationShare, List.of(), precision, stateFolder, outputFolder);
+    }
+
     public StepOptions withPrecision(Precision value) {
         return new StepOptions(microBatch, accumulate, activationShare, cuts, value, stateFolder, outputFolder);
     }
@@ -104,7 +110,8 @@ public record StepOptions(
         return microBatch != WHOLE || accumulate > 1;
     }
 
-    boolean checkpoints() {
+    /** Whether some activations are computed again. */
+    public boolean checkpoints() {
         return activationShare < 1 || !cuts.isEmpty();
     }
 

@@ -4,6 +4,7 @@ package io.memopt.strategy.step;
 
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PassState;
+import java.util.List;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.jspecify.annotations.Nullable;
@@ -16,7 +17,7 @@ import org.nd4j.linalg.factory.Nd4j;
  */
 final class StepSnapshot {
     private final Model model;
-    private final PassState pass;
+    private final List<PassState> passes;
     private final HeldMinibatch minibatch;
     private final double score;
     private final int iteration;
@@ -25,11 +26,13 @@ final class StepSnapshot {
     /**
      * The state now.
      *
+     * @param computing {@code model}, and whatever computes for it
+     *
      * @throws IllegalStateException if that of the layers cannot be told
      */
-    StepSnapshot(Model model) {
+    StepSnapshot(Model model, List<Model> computing) {
         this.model = model;
-        this.pass = PassState.of(model);
+        this.passes = computing.stream().map(PassState::of).toList();
         this.minibatch = HeldMinibatch.of(model);
         this.score = model.score();
         this.iteration = BaseOptimizer.getIterationCount(model);
@@ -47,7 +50,7 @@ final class StepSnapshot {
     }
 
     void restore() {
-        pass.restore();
+        passes.forEach(PassState::restore);
         minibatch.restore();
         NetworkAccess.score(model, score);
     }

@@ -52,6 +52,19 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
         });
     }
 
+    /**
+     * Bytes that a guarded step of {@code model} keeps from one iteration to the next.
+     *
+     * @param updaterBytes of the updater's state
+     * @param gradientBytes of gradients that are gathered over several minibatches; 0 when each has its update
+     */
+    public static long guardBytes(Model model, long updaterBytes, long gradientBytes) {
+        long parameters = Constraints.among(model)
+                ? model.numParams() * model.params().dataType().width()
+                : 0;
+        return updaterBytes + gradientBytes + parameters;
+    }
+
     /** Why {@code model} cannot be trained with {@code options}; empty when it can. */
     public static Optional<String> refusal(Model model, StepOptions options) {
         return StepCheck.refusal(model, options);

@@ -225,6 +225,14 @@ class BudgetTest {
             }
 
             @Override
+            public boolean guards() {
+                return false;
+            }
+
+            @Override
+            public void release(Model model) {}
+
+            @Override
             public void step(Model model, StepOptions options) {}
 
             @Override

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
 import java.util.ArrayList;
 import java.util.List;
@@ -179,7 +180,7 @@ class MixedPrecisionTest {
     }
 
     @Test
-    void checkpointsAndParts_composeWithIt() {
+    void checkpointsPartsAndPlans_composeWithIt() {
         MultiLayerNetwork alone = deep(MIXED);
         MultiLayerNetwork checkpointed = deep(MemOptConfig.builder()
                 .precision(Precision.MIXED_HALF)
@@ -190,7 +191,13 @@ class MixedPrecisionTest {
                 .microBatch(16)
                 .build());
 
+        MultiLayerNetwork planned = deep(MemOptConfig.builder()
+                .precision(Precision.MIXED_HALF)
+                .reuse(Reuse.PLANNED)
+                .build());
+
         assertThat(checkpointed.params()).isEqualTo(alone.params());
+        assertThat(planned.params()).isEqualTo(alone.params());
         assertThat(parts.params()).isNotEqualTo(alone.params());
         assertThat(parts.params().distance2(alone.params()))
                 .isLessThan(0.01 * alone.params().norm2Number().doubleValue());

@@ -8,13 +8,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventKind;
 import io.memopt.allocator.event.EventSink;
+import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.nd4j.AllocationLimit;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.recording.FailureMoment;
 import io.memopt.allocator.recording.MemoryLedger;
+import io.memopt.allocator.recording.PeakWindow;
 import io.memopt.listeners.training.MemoryListener;
 import io.memopt.listeners.training.Trackers;
+import io.memopt.strategy.precision.Precision;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -27,6 +31,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -41,6 +46,13 @@ import org.nd4j.linalg.factory.Nd4j;
  */
 class GuardedStepTest {
     private static final int WARM_UP = 2;
+    /** Of each family in the long runs. */
+    private static final int FAILURES = 100;
+
+    private static final StepOptions MIXED = StepOptions.PLAIN.withPrecision(Precision.MIXED_HALF);
+
+    @TempDir
+    Path folder;
 
     private AllocationLimit limit;
 
@@ -60,14 +72,32 @@ class GuardedStepTest {
     private static final class Owners implements EventSink {
         private final long thread = Thread.currentThread().getId();
         private final List<Integer> owners = new ArrayList<>();
+        private int refusedAt;
+        private int refused;
+
+        /** An iteration begins. */
+        void begin() {
+            owners.clear();
+            refusedAt = -1;
+        }
+
+        /** It begins again. */
+        void again() {
+            owners.clear();
+        }
 
         @Override
         public void accept(
                 int code, long time, long its, int owner, int workspace, long address, long bytes, long extra) {
-            if (its == thread
-                    && EventCode.kind(code) == EventKind.ALLOCATE
+            if (its != thread) {
+                return;
+            }
+            if (EventCode.kind(code) == EventKind.ALLOCATE
                     && EventCode.allocation(code).ownsMemory()) {
                 owners.add(owner);
+            } else if (EventCode.kind(code) == EventKind.ALLOCATION_FAILURE && refusedAt < 0) {
+                refusedAt = owners.size();
+                refused = owner;
             }
         }
     }
@@ -78,6 +108,7 @@ class GuardedStepTest {
         private final List<StepStage> afterUpdate = new ArrayList<>();
         private final int attempts;
         private final Owners redone = new Owners();
+        private Runnable onFailure = () -> {};
 
         Again(int attempts) {
             this.attempts = attempts;
@@ -96,7 +127,8 @@ class GuardedStepTest {
         @Override
         public Optional<StepOptions> failed(FailedStep step) {
             failed.add(step);
-            redone.owners.clear();
+            redone.again();
+            onFailure.run();
             return step.attempt() <= attempts ? Optional.of(step.options()) : Optional.empty();
         }
 
@@ -117,65 +149,178 @@ class GuardedStepTest {
     @ParameterizedTest
     @CsvSource({"LENET, 9", "VGG, 97", "LSTM_LAYERS, 97", "RESIDUAL_GRAPH, 61", "CONSTRAINED, 9", "TRUNCATED, 97"})
     void someSites_fail_nothingIsHalfDone(GuardedNetworks each, int stride) {
-        sweep(each, stride);
+        sweep(each, StepOptions.PLAIN, stride, 1);
     }
 
+    @ParameterizedTest
+    @CsvSource({"LENET, 23", "RESIDUAL_GRAPH, 97"})
+    void someSites_failInMixedPrecision_nothingIsHalfDone(GuardedNetworks each, int stride) {
+        sweep(each, MIXED, stride, 1);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"LENET, 23", "RESIDUAL_GRAPH, 97"})
+    void someSites_failWhileOffloading_nothingIsHalfDone(GuardedNetworks each, int stride) {
+        sweep(each, offloaded(), stride, 1);
+    }
+
+    /** Every site once, and again until a hundred failed. */
     @Tag("soak")
     @ParameterizedTest
     @EnumSource
     void everySite_fails_nothingIsHalfDone(GuardedNetworks each) {
-        int failures = sweep(each, 1);
-        assertThat(failures).isGreaterThan(30);
+        print(each, "every site", sweep(each, StepOptions.PLAIN, 1, FAILURES));
     }
 
-    /** Each {@code stride}-th site of an iteration, after two that do not fail. Returns the failures. */
-    private int sweep(GuardedNetworks each, int stride) {
-        Nd4j.getWorkspaceManager().setDebugMode(DebugMode.SPILL_EVERYTHING);
-        Model model = each.create();
-        Model plain = each.create();
-        Again guard = new Again(1);
-        int site = 1;
-        int iteration = 0;
-        int failures = -1;
-        Set<String> layers = new HashSet<>();
-        model.addListeners(new MemoryListener(Trackers.current()));
-        try (TrainingSteps steps = TrainingSteps.begin(Trackers.current())) {
-            steps.attach(model, StepOptions.PLAIN, guard);
+    @Tag("soak")
+    @ParameterizedTest
+    @EnumSource(
+            value = GuardedNetworks.class,
+            names = {"LENET", "VGG", "LSTM_LAYERS", "RESIDUAL_GRAPH", "CONSTRAINED"})
+    void everySite_failsInMixedPrecision_nothingIsHalfDone(GuardedNetworks each) {
+        print(each, "every site in mixed precision", sweep(each, MIXED, 1, FAILURES));
+    }
+
+    @Tag("soak")
+    @ParameterizedTest
+    @EnumSource(
+            value = GuardedNetworks.class,
+            names = {"LENET", "VGG", "LSTM_LAYERS", "RESIDUAL_GRAPH", "CONSTRAINED"})
+    void everySite_failsWhileOffloading_nothingIsHalfDone(GuardedNetworks each) {
+        print(each, "every site while offloading", sweep(each, offloaded(), 1, FAILURES));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"LENET, 5", "RESIDUAL_GRAPH, 5"})
+    void someLimits_areMet_nothingIsHalfDone(GuardedNetworks each, int levels) {
+        limits(each, levels);
+    }
+
+    /** An exact limit on live bytes, which rises from what is held before an iteration to what it needs. */
+    @Tag("soak")
+    @ParameterizedTest
+    @EnumSource(
+            value = GuardedNetworks.class,
+            names = {"LENET", "VGG", "LSTM_LAYERS", "RESIDUAL_GRAPH", "CONSTRAINED"})
+    void hundredLimits_areMet_nothingIsHalfDone(GuardedNetworks each) {
+        print(each, "exact limits", limits(each, FAILURES));
+    }
+
+    private static void print(GuardedNetworks each, String what, int failures) {
+        System.out.println(each + ", " + what + ": " + failures + " failures");
+        assertThat(failures).isGreaterThanOrEqualTo(FAILURES);
+    }
+
+    private StepOptions offloaded() {
+        return StepOptions.PLAIN.withStateFolder(folder).withActivationShare(0).withOutputFolder(folder);
+    }
+
+    /** A network whose iterations fail, and one that is trained in the same way without failures. */
+    private final class Twins {
+        private final GuardedNetworks each;
+        private final Again guard = new Again(1);
+        private final Model model;
+        private final Model plain;
+        private int iteration;
+
+        private Twins(GuardedNetworks each, StepOptions options, TrainingSteps steps) {
+            this.each = each;
+            this.model = each.create();
+            this.plain = each.create();
+            model.addListeners(new MemoryListener(Trackers.current()));
+            steps.attach(model, options, guard);
+            if (!options.equals(StepOptions.PLAIN)) {
+                plain.addListeners(new MemoryListener(Trackers.current()));
+                steps.attach(plain, options);
+            }
             MemoryHooks.recording().ledger().addSink(guard.redone);
-            while (guard.failed.size() > failures) {
-                failures = guard.failed.size();
-                DataSet data = each.data(iteration);
-                Nd4j.getRandom().setStates(7, iteration + 1);
-                GuardedNetworks.fit(plain, data);
-                long root = Nd4j.getRandom().rootState();
-                long node = Nd4j.getRandom().nodeState();
-                Nd4j.getRandom().setStates(7, iteration + 1);
-                limit.failRequest(iteration < WARM_UP ? 0 : site);
-                GuardedNetworks.fit(model, data);
-                limit.failRequest(0);
-                assertSame(each + ", site " + site, model, plain);
-                if (guard.failed.size() > failures && iteration >= WARM_UP && each != GuardedNetworks.TRUNCATED) {
-                    layers.add(assertNamed(each + ", site " + site, guard, site));
-                }
-                assertThat(Nd4j.getRandom().rootState()).isEqualTo(root);
-                assertThat(Nd4j.getRandom().nodeState()).isEqualTo(node);
-                if (iteration++ < WARM_UP) {
-                    failures = -1;
-                } else {
-                    site += stride;
+        }
+
+        /** One iteration of both, that of the first amid {@code failing}; whether it failed. Both are the same then. */
+        private boolean step(String what, Runnable failing) {
+            DataSet data = each.data(iteration++);
+            int before = guard.failed.size();
+            Nd4j.getRandom().setStates(7, iteration);
+            GuardedNetworks.fit(plain, data);
+            long root = Nd4j.getRandom().rootState();
+            long node = Nd4j.getRandom().nodeState();
+            Nd4j.getRandom().setStates(7, iteration);
+            guard.redone.begin();
+            failing.run();
+            GuardedNetworks.fit(model, data);
+            limit.failRequest(0);
+            limit.limit(AllocationLimit.NONE);
+            assertSame(what, model, plain);
+            assertThat(Nd4j.getRandom().rootState()).isEqualTo(root);
+            assertThat(Nd4j.getRandom().nodeState()).isEqualTo(node);
+            return guard.failed.size() > before;
+        }
+    }
+
+    /** Each {@code stride}-th site of an iteration, and all again until {@code least} failed. Returns the failures. */
+    private int sweep(GuardedNetworks each, StepOptions options, int stride, int least) {
+        Nd4j.getWorkspaceManager().setDebugMode(DebugMode.SPILL_EVERYTHING);
+        boolean named = each != GuardedNetworks.TRUNCATED;
+        Set<String> layers = new HashSet<>();
+        int failures = 0;
+        try (TrainingSteps steps = TrainingSteps.begin(Trackers.current())) {
+            Twins twins = new Twins(each, options, steps);
+            for (int i = 0; i < WARM_UP; i++) {
+                twins.step(each + ", warm-up", () -> {});
+            }
+            boolean failed = true;
+            for (int site = 1; failed || failures < least; site = failed ? site + stride : 1) {
+                int failing = site;
+                String what = each + ", site " + site;
+                failed = twins.step(what, () -> limit.failRequest(failing));
+                failures += failed ? 1 : 0;
+                if (failed && named) {
+                    layers.add(assertNamed(what, twins.guard, site));
                 }
             }
+            assertThat(twins.guard.failed).extracting(FailedStep::stage).contains(StepStage.GRADIENTS);
         }
-        assertThat(guard.failed).extracting(FailedStep::stage).contains(StepStage.GRADIENTS);
-        assertThat(layers).as("layers named").hasSizeGreaterThan(each == GuardedNetworks.TRUNCATED ? -1 : 1);
+        assertThat(layers).as("layers named").hasSizeGreaterThan(named ? 1 : -1);
+        return failures;
+    }
+
+    /** Iterations with limits until {@code least} of them failed. Returns the failures. */
+    private int limits(GuardedNetworks each, int least) {
+        Nd4j.getWorkspaceManager().setDebugMode(DebugMode.SPILL_EVERYTHING);
+        Set<String> layers = new HashSet<>();
+        int failures = 0;
+        try (TrainingSteps steps = TrainingSteps.begin(Trackers.current())) {
+            Twins twins = new Twins(each, StepOptions.PLAIN, steps);
+            twins.guard.onFailure = () -> limit.limit(AllocationLimit.NONE);
+            PeakWindow window = MemoryHooks.recording().ledger().openPeakWindow();
+            long needed = 0;
+            for (int i = 0; i < WARM_UP; i++) {
+                long before = limit.liveBytes();
+                window.take();
+                twins.step(each + ", warm-up", () -> {});
+                needed = window.take().reservedBytes(MemorySpace.HOST) - before;
+            }
+            window.close();
+            assertThat(needed).isPositive();
+            for (int i = 0; failures < least; i++) {
+                long room = needed * (i % least) / least;
+                String what = each + ", room for " + room + " B";
+                if (twins.step(what, () -> limit.limit(limit.liveBytes() + room))) {
+                    failures++;
+                    layers.add(assertNamed(what, twins.guard, twins.guard.redone.refusedAt + 1));
+                }
+                assertThat(i).as("iterations for %s failures", failures).isLessThan(4 * least);
+            }
+        }
+        assertThat(layers).as("layers named").hasSizeGreaterThan(1);
         return failures;
     }
 
     /** The refusal is booked for whom the same request is booked when the iteration is done again. Returns the layer. */
     private static String assertNamed(String what, Again guard, int site) {
         MemoryLedger ledger = MemoryHooks.recording().ledger();
-        List<FailureMoment> failures = ledger.failures();
-        Owner named = failures.get(failures.size() - 1).owner();
+        Owner named = ledger.owners().ownerOf(guard.redone.refused);
+        assertThat(ledger.failures()).as(what).extracting(FailureMoment::owner).contains(named);
         assertThat(named).as(what).isEqualTo(ledger.owners().ownerOf(guard.redone.owners.get(site - 1)));
         return named.layer();
     }

@@ -23,6 +23,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -49,6 +50,7 @@ final class TrackedNetwork {
     private final Map<Phase, Integer> phaseOwners = new EnumMap<>(Phase.class);
     private final Map<Phase, int[]> layerOwners = new EnumMap<>(Phase.class);
     private final ConfigurationIdentity configurations;
+    private volatile @Nullable ConfigurationIdentity computing;
     private final long[] flatKeys = new long[3];
     private long iterations;
 
@@ -100,8 +102,15 @@ final class TrackedNetwork {
         return withoutWorkspaces;
     }
 
-    ConfigurationIdentity configurations() {
-        return configurations;
+    /** Passes of {@code other} are this network's from now on, and those of an earlier one are not. */
+    void computedBy(Model other) {
+        computing = new ConfigurationIdentity(other);
+    }
+
+    /** Whether workspaces of this network's passes are asked for with {@code configuration}. */
+    boolean uses(@Nullable WorkspaceConfiguration configuration) {
+        ConfigurationIdentity other = computing;
+        return configurations.matches(configuration) || (other != null && other.matches(configuration));
     }
 
     /** Owner of the {@code visit}-th layer visit of {@code phase}; of the phase as a whole when out of range. */

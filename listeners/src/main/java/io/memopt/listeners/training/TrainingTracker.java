@@ -140,7 +140,7 @@ public final class TrainingTracker implements ScopeObserver {
     private void recognise(ThreadRun run) {
         WorkspaceConfiguration configuration = run.takeConfiguration();
         TrackedNetwork current = run.network();
-        boolean same = current != null && current.configurations().matches(configuration);
+        boolean same = current != null && current.uses(configuration);
         if (configuration != null && !same) {
             TrackedNetwork known = networkWith(configuration);
             run.switchTo(WrapperWorker.runsHere() ? workerBegins(known, configuration) : known);
@@ -193,6 +193,14 @@ public final class TrainingTracker implements ScopeObserver {
         TrackedNetwork network = observed(model);
         if (network != null) {
             runs.get().goesOn(network, phase, visit);
+        }
+    }
+
+    /** Tells that {@code computing}, a copy of {@code model} with the same layers, computes its passes from now on. */
+    public void computedBy(Model model, Model computing) {
+        TrackedNetwork network = observed(model);
+        if (network != null) {
+            network.computedBy(computing);
         }
     }
 
@@ -301,7 +309,7 @@ public final class TrainingTracker implements ScopeObserver {
 
     private @Nullable TrackedNetwork networkWith(WorkspaceConfiguration configuration) {
         for (TrackedNetwork network : networks) {
-            if (network.configurations().matches(configuration)) {
+            if (network.uses(configuration)) {
                 return network;
             }
         }
