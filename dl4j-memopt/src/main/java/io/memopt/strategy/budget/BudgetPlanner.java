@@ -86,15 +86,15 @@ final class BudgetPlanner {
             long limit) {
         HeldMinibatch held = HeldMinibatch.of(model);
         levers.reuse(Reuse.RELEASED);
-        Trial trial = Trial.of(model, tracker, held);
-        PriceList prices = PriceList.of(
+        PriceList.Fixed fixed = new PriceList.Fixed(
                 model.batchSize(),
-                trial.memories(),
                 FlatBytes.of(model),
                 held.bytes(),
                 Trial.partsAllowed(model, options.exactness()),
                 accumulate > 1,
                 options.exactness());
+        Trial trial = Trial.of(model, tracker, held, memory -> fixed.takesWhole(memory) <= limit, fixed.partsAllowed());
+        PriceList prices = PriceList.of(fixed, trial.memories());
         return new BudgetPlanner(model, tracker, levers, held, limit, accumulate, prices, trial.lever()).decide();
     }
 
