@@ -10,9 +10,11 @@ import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
 import io.memopt.listeners.training.ModelObserver;
 import io.memopt.listeners.training.TrainingTracker;
+import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.NetworkIdentity;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.SampleMinibatch;
+import io.memopt.strategy.convolution.LeanConvolutions;
 import io.memopt.strategy.step.FirstMinibatch;
 import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.StepOptions;
@@ -55,6 +57,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private final MemorySpace space = Nd4jFacts.isCuda() ? MemorySpace.DEVICE : MemorySpace.HOST;
     private final BudgetProfile profile;
     private final FirstMinibatch first;
+    private final LeanConvolutions convolutions = new LeanConvolutions();
     private final long[] stepNanos = new long[KEPT];
     private int iterations;
     private volatile @Nullable Outcome outcome;
@@ -177,6 +180,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
 
     private void undo(Model model, PeakWindow fresh) {
         fresh.close();
+        convolutions.close();
         levers.step(model, new StepOptions(StepOptions.WHOLE, accumulate, 1));
         first.resume();
     }
@@ -223,11 +227,23 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
             return false;
         }
         levers.reuse(Reuse.RELEASED);
-        return BudgetPlanner.begin(model, levers, way, model.batchSize(), accumulate);
+        lean(model);
+        boolean served = BudgetPlanner.begin(model, levers, way, model.batchSize(), accumulate);
+        if (!served) {
+            convolutions.close();
+        }
+        return served;
+    }
+
+    private void lean(Model model) {
+        if (space == MemorySpace.HOST) {
+            convolutions.begin(NetworkAccess.layers(model));
+        }
     }
 
     private BudgetProfile.Remembered decidedAnew(Model model, long limit) {
-        BudgetPlanner.Decision decision = BudgetPlanner.decide(model, tracker, levers, options, accumulate, limit);
+        BudgetPlanner.Decision decision =
+                BudgetPlanner.decide(model, tracker, levers, options, accumulate, limit, convolutions);
         List<BudgetRow> rows =
                 decision.prices().ways().stream().map(way -> row(decision, way)).toList();
         return new BudgetProfile.Remembered(
@@ -344,7 +360,11 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
 
     @Override
     public void workerBegins(Model model) {
-        if (!toldWorker && tracker.originalOf(model) == network.get()) {
+        boolean its = tracker.originalOf(model) == network.get();
+        if (its && outcome != null) {
+            lean(model);
+        }
+        if (!toldWorker && its) {
             toldWorker = true;
             log.warn(
                     "{} is trained by threads with copies of it: the budget of {} is that of one of them, and only kept once"
@@ -358,6 +378,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     @Override
     public void close() {
         first.close();
+        convolutions.close();
         tracker.removeModelObserver(this);
         tracker.removeObserver(this);
         synchronized (this) {

@@ -7,6 +7,7 @@ import io.memopt.strategy.Reuse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
@@ -72,9 +73,10 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
     /**
      * Prices.
      *
+     * @param plain of plain training, if known
      * @param memories of ways to keep activations
      */
-    static PriceList of(Fixed fixed, Map<Keep, PassMemory> memories) {
+    static PriceList of(Fixed fixed, Optional<PassMemory> plain, Map<Keep, PassMemory> memories) {
         List<Priced> ways = new ArrayList<>();
         memories.forEach((keep, memory) -> {
             for (int parts : PARTS) {
@@ -88,9 +90,8 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
                 }
             }
         });
-        PassMemory plain = memories.get(Keep.ALL);
         long plainBytes =
-                plain == null ? 0 : plain.bytes(Reuse.OFF, fixed.batch).orElse(0);
+                plain.map(its -> its.bytes(Reuse.OFF, fixed.batch).orElse(0)).orElse(0L);
         Priced unchanged = new Priced(new Way(Keep.ALL, 1, Reuse.OFF), fixed.always() + plainBytes);
         return new PriceList(fixed.batch, unchanged, ways);
     }

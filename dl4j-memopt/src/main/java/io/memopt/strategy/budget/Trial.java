@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
+import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.analysis.Exactness;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.Untouched;
+import io.memopt.strategy.convolution.LeanConvolutions;
 import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.TrainingSteps;
@@ -18,6 +20,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.IntConsumer;
 import java.util.function.Predicate;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
@@ -37,9 +40,11 @@ final class Trial {
     private final HeldMinibatch held;
     private final Predicate<PassMemory> fits;
     private final boolean partsAllowed;
+    private final LeanConvolutions convolutions;
     private final long begun = System.nanoTime();
     private final Map<Keep, PassMemory> memories = new LinkedHashMap<>();
     private final Set<Keep> tried = new HashSet<>();
+    private Optional<PassMemory> plain = Optional.empty();
     private ActivationLever lever;
 
     private Trial(
@@ -47,12 +52,14 @@ final class Trial {
             TrainingTracker tracker,
             HeldMinibatch held,
             Predicate<PassMemory> fits,
-            boolean partsAllowed) {
+            boolean partsAllowed,
+            LeanConvolutions convolutions) {
         this.model = model;
         this.tracker = tracker;
         this.held = held;
         this.fits = fits;
         this.partsAllowed = partsAllowed;
+        this.convolutions = convolutions;
         this.lever = ActivationLever.none(() -> NetworkAccess.computePlainly(model));
     }
 
@@ -61,14 +68,16 @@ final class Trial {
      *
      * @param fits whether whole minibatches can be computed in what passes take
      * @param partsAllowed whether they may be computed in parts, with which any of the ways may be the fastest that fits
+     * @param convolutions begun after plain training has been recorded
      */
     static Trial of(
             Model model,
             TrainingTracker tracker,
             HeldMinibatch held,
             Predicate<PassMemory> fits,
-            boolean partsAllowed) {
-        Trial trial = new Trial(model, tracker, held, fits, partsAllowed);
+            boolean partsAllowed,
+            LeanConvolutions convolutions) {
+        Trial trial = new Trial(model, tracker, held, fits, partsAllowed, convolutions);
         Untouched.by(model, trial::run);
         WorkspaceReuse.releaseBlocks();
         return trial;
@@ -76,6 +85,11 @@ final class Trial {
 
     Map<Keep, PassMemory> memories() {
         return memories;
+    }
+
+    /** Of plain training; empty when its passes ask for other arrays each time. */
+    Optional<PassMemory> plain() {
+        return plain.or(() -> Optional.ofNullable(memories.get(Keep.ALL)));
     }
 
     ActivationLever lever() {
@@ -87,12 +101,21 @@ final class Trial {
             // ND4J makes some constants once in the life of a process, and gradients are made with the first pass.
             held.give(0, PassMemory.HIGH);
             NetworkAccess.computePlainly(model);
+            lean();
             if (canBeCut()) {
                 lever = new SegmentLever(model, tracker);
             }
             record(lever.choices());
         } finally {
             held.restore();
+        }
+    }
+
+    private void lean() {
+        Layer[] layers = NetworkAccess.layers(model);
+        if (!Nd4jFacts.isCuda() && LeanConvolutions.any(layers)) {
+            plain = record(Keep.ALL);
+            convolutions.begin(layers);
         }
     }
 
