@@ -143,7 +143,7 @@ public final class HeadroomWatch implements ModelObserver {
             if (limit != null && limit.limitBytes() != AllocationLimit.NONE) {
                 nearest = new Nearest(limit.limitBytes() - limit.liveBytes(), "limitBytes");
             }
-            OptionalLong resident = ProcessMemory.now().residentBytes();
+            OptionalLong resident = ProcessMemory.residentNow();
             nearest = nearest.or(left(limits.javacppMaxPhysicalBytes(), resident), "JavaCPP's physical cap");
             nearest = nearest.or(left(limits.containerBytes(), resident), "the container's limit");
             return nearest.or(AvailableMemory.bytes(), "the machine's memory");

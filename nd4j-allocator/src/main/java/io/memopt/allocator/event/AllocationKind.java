@@ -24,4 +24,9 @@ public enum AllocationKind {
     public boolean ownsMemory() {
         return this != WORKSPACE_ARRAY;
     }
+
+    /** True for arrays of workspaces that lie beside their block. */
+    public boolean isSpill() {
+        return this == SPILL || this == PINNED_SPILL;
+    }
 }

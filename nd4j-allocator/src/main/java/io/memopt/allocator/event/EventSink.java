@@ -3,9 +3,9 @@
 package io.memopt.allocator.event;
 
 /**
- * Receives events as primitives, on the thread that caused them and often many per millisecond. Implementations must be
- * thread-safe, must not block for long, must not throw and must not call back into ND4J. {@link MemoryEvent#of} gives the
- * readable form and says what each number means for each {@link EventKind}.
+ * Receives events as primitives, one at a time, on the thread that caused them (but see {@link DeferredSink}) and often many per
+ * millisecond. Implementations must not block for long, must not throw and must not call back into ND4J; all threads wait for them.
+ * {@link MemoryEvent#of} gives the readable form and says what each number means for each {@link EventKind}.
  */
 @FunctionalInterface
 public interface EventSink {

@@ -95,6 +95,11 @@ final class ScopeRecorder {
         return true;
     }
 
+    /** Whether the array that was begun got memory of its own, as far as native calls were booked. */
+    boolean hasSpilled() {
+        return ThreadContext.current().hasSpilled();
+    }
+
     void endArray() {
         allocating = false;
         ThreadContext.current().endIntent();

@@ -44,7 +44,6 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace, Wo
     public PagedPointer alloc(long bytes, MemoryKind kind, DataType type, boolean initialize) {
         ScopeRecorder scope = recorder();
         boolean outermost = scope.beginArray(willPin(bytes));
-        int separate = externalAllocations.size() + pinnedAllocations.size();
         long cycle = cycleAllocations.get();
         boolean done = false;
         try {
@@ -60,8 +59,7 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace, Wo
             PagedPointer pointer = super.alloc(bytes, kind, type, initialize);
             done = true;
             if (outermost) {
-                boolean inside = externalAllocations.size() + pinnedAllocations.size() == separate;
-                scope.array(inside, pointer.address(), bytes);
+                scope.array(!scope.hasSpilled(), pointer.address(), bytes);
             }
             return pointer;
         } finally {

@@ -59,7 +59,6 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, 
     public @Nullable PagedPointer alloc(long bytes, MemoryKind kind, DataType type, boolean initialize) {
         ScopeRecorder scope = recorder();
         boolean outermost = scope.beginArray(willPin(bytes));
-        int separate = externalAllocations.size() + pinnedAllocations.size();
         long cycle = cycleAllocations.get();
         boolean done = false;
         try {
@@ -73,10 +72,9 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, 
                     ? MirrorScope.run(() -> super.alloc(bytes, kind, type, initialize))
                     : super.alloc(bytes, kind, type, initialize);
             done = true;
-            boolean inside = externalAllocations.size() + pinnedAllocations.size() == separate;
             if (outermost && kind == MemoryKind.DEVICE) {
                 // Null where the configuration asks for host memory only.
-                scope.array(inside, pointer == null ? 0 : pointer.address(), bytes);
+                scope.array(!scope.hasSpilled(), pointer == null ? 0 : pointer.address(), bytes);
             }
             return pointer;
         } finally {

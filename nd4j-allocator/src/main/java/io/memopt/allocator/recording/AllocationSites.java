@@ -32,10 +32,15 @@ public final class AllocationSites {
         last = new AtomicReferenceArray<>(owners);
     }
 
+    /** Whether an array of {@code bytes} is large enough to be looked at. */
+    static boolean isLooked(long bytes) {
+        return bytes >= MINIMUM_BYTES;
+    }
+
     /** The site of an allocation that the current thread makes; null when it is small. */
     @Nullable
     String siteFor(int owner, long bytes) {
-        if (bytes < MINIMUM_BYTES) {
+        if (!isLooked(bytes)) {
             return null;
         }
         int count = seen.getAndIncrement(owner) & Integer.MAX_VALUE; // wraps to 0, not to "never seen"

@@ -7,21 +7,18 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.OptionalLong;
-import java.util.stream.Stream;
 
 /** What the machine could hand out now without swapping, by Linux's {@code /proc/meminfo}. Reads one file at each call. */
 public final class AvailableMemory {
     private static final Path MEMINFO = Path.of("/proc/meminfo");
-    private static final long KIBIBYTE = 1024;
 
     private AvailableMemory() {}
 
     /** Bytes; empty where the system does not tell. */
     public static OptionalLong bytes() {
-        try (Stream<String> lines = Files.lines(MEMINFO, StandardCharsets.ISO_8859_1)) {
-            return lines.filter(line -> line.startsWith("MemAvailable:"))
-                    .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", "")) * KIBIBYTE)
-                    .findFirst();
+        try {
+            return ProcessMemory.kibibytesAfter(
+                    "MemAvailable:", Files.readString(MEMINFO, StandardCharsets.ISO_8859_1));
         } catch (IOException | NumberFormatException e) {
             return OptionalLong.empty();
         }

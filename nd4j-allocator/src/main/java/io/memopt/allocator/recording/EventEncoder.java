@@ -4,6 +4,7 @@ package io.memopt.allocator.recording;
 
 import io.memopt.allocator.event.EventKind;
 import io.memopt.allocator.event.EventSink;
+import io.memopt.allocator.event.EventSource;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.event.SiteTable;
@@ -35,6 +36,7 @@ final class EventEncoder implements EventSink {
     private final BitSet sitesDefined = new BitSet();
     private final TraceBuffer body = new TraceBuffer(TraceFormat.BLOCK_SLACK_BYTES);
 
+    private volatile EventSource source = EventSource.NONE;
     private TraceBuffer out;
     private long lastTime;
     private long lastThread;
@@ -48,6 +50,11 @@ final class EventEncoder implements EventSink {
         this.workspaces = workspaces;
         this.sites = sites;
         this.out = first;
+    }
+
+    /** Threads other than the calling one have the names that {@code events} knows; of any other the name is left open. */
+    void nameThreadsBy(EventSource events) {
+        source = events;
     }
 
     /** Goes on in {@code buffer}; deltas start anew. */
@@ -179,15 +186,15 @@ final class EventEncoder implements EventSink {
         define(TraceFormat.DEFINE_SITE);
     }
 
-    /** Hooks report on the thread that acts, so the name is at hand; that of any other thread is left open. */
     private void defineThread(long id) {
         Thread current = Thread.currentThread();
-        if (current.getId() != id || !isNew(threadsDefined, id)) {
+        String name = current.getId() == id ? current.getName() : source.threadName(id);
+        if (name == null || !isNew(threadsDefined, id)) {
             return;
         }
         body.position = 0;
         body.putVarint(id);
-        body.putName(current.getName());
+        body.putName(name);
         define(TraceFormat.DEFINE_THREAD);
     }
 

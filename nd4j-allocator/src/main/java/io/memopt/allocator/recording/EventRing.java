@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.recording;
 
+import io.memopt.allocator.event.DeferredSink;
 import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventSink;
+import io.memopt.allocator.event.EventSource;
 import io.memopt.allocator.event.MemoryEvent;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.LongAdder;
 
 /**
  * The last events, in memory: a bounded history for reports after something went wrong.
@@ -22,11 +23,9 @@ import java.util.concurrent.atomic.LongAdder;
  *   stamp of event n: 2n + 1 while it is written, 2n + 2 once it can be read, 0 before the first
  * </pre>
  *
- * <p>Threading: lock-free for any number of writers. A writer that is overtaken by a whole lap while it writes makes the
- * overtaking writer give up its event (counted by {@link #collided()}), never wait. Readers take no lock either and skip
- * slots that change under them.
+ * <p>Threading: one writer at a time, which never waits. Readers take no lock either and skip slots that change under them.
  */
-public final class EventRing implements EventSink {
+public final class EventRing implements DeferredSink {
     /** 4 MiB; a fifth of a second at the 300,000 events/s of a small network, minutes for a large one. */
     public static final int DEFAULT_CAPACITY = 1 << 16;
 
@@ -36,8 +35,8 @@ public final class EventRing implements EventSink {
 
     private final long[] slots;
     private final int mask;
-    private final AtomicLong claimed = new AtomicLong();
-    private final LongAdder collided = new LongAdder();
+    private final AtomicLong recorded = new AtomicLong();
+    private volatile EventSource source = EventSource.NONE;
 
     public EventRing() {
         this(DEFAULT_CAPACITY);
@@ -58,15 +57,16 @@ public final class EventRing implements EventSink {
     }
 
     @Override
+    public void heardFrom(EventSource events) {
+        source = events;
+    }
+
+    @Override
     public void accept(
             int code, long timeNanos, long thread, int owner, int workspace, long address, long bytes, long extra) {
-        long n = claimed.getAndIncrement();
+        long n = recorded.getPlain();
         int at = (int) (n & mask) * STRIDE;
-        long before = (long) SLOT.getVolatile(slots, at);
-        if ((before & 1) != 0 || before > 2 * n || !SLOT.compareAndSet(slots, at, before, 2 * n + 1)) {
-            collided.increment();
-            return;
-        }
+        SLOT.setOpaque(slots, at, 2 * n + 1);
         VarHandle.storeStoreFence();
         slots[at + 1] = timeNanos;
         slots[at + 2] = thread;
@@ -76,6 +76,7 @@ public final class EventRing implements EventSink {
         slots[at + 6] = bytes;
         slots[at + 7] = extra;
         SLOT.setRelease(slots, at, 2 * n + 2);
+        recorded.setRelease(n + 1);
     }
 
     /** The events still held, oldest first. O(capacity); allocates a record for each. */
@@ -91,7 +92,7 @@ public final class EventRing implements EventSink {
 
     /** Hands the events still held to {@code sink}, oldest first, without allocating per event. */
     public void replay(EventSink sink) {
-        long end = claimed.get();
+        long end = recorded();
         long[] copy = new long[STRIDE];
         for (long n = Math.max(0, end - capacity()); n < end; n++) {
             if (read(n, copy)) {
@@ -114,17 +115,13 @@ public final class EventRing implements EventSink {
 
     /** Events offered since the start. */
     public long recorded() {
-        return claimed.get();
+        source.post();
+        return recorded.getAcquire();
     }
 
     /** Events that later ones overwrote. */
     public long lost() {
-        return Math.max(0, claimed.get() - capacity());
-    }
-
-    /** Events given up because a slower writer still held their slot; 0 unless writers stall for a whole lap. */
-    public long collided() {
-        return collided.sum();
+        return Math.max(0, recorded() - capacity());
     }
 
     /** Java heap that the ring takes, fixed at construction. */

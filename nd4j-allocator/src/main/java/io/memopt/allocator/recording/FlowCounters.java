@@ -8,14 +8,19 @@ import io.memopt.allocator.event.TransferDirection;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Monotonic counts of what flowed since the start. Threading: any thread; sums are exact once writers rest. */
+/**
+ * Monotonic counts of what flowed since the start.
+ *
+ * <p>Threading: allocated and freed bytes are written under the lock of the {@link Journals}, the rest by any thread; all may be
+ * read at any time.
+ */
 public final class FlowCounters {
     /** Copies of fewer bytes count as tiny: their cost is the call, not the bytes. */
     public static final long TINY_BYTES = 4096;
 
     private static final int SPACES = MemorySpace.values().length;
 
-    /** Count, allocated bytes and freed bytes of a kind in a space lie together: the hot path meets cold caches. */
+    /** Count, allocated bytes and freed bytes of a kind in a space lie together. */
     private static final int STRIDE = 4;
 
     private static final int COUNT = 0;
@@ -85,12 +90,17 @@ public final class FlowCounters {
 
     void allocated(AllocationKind kind, MemorySpace space, long bytes) {
         int index = index(kind, space);
-        memory.getAndIncrement(index + COUNT);
-        memory.getAndAdd(index + ALLOCATED, bytes);
+        add(index + COUNT, 1);
+        add(index + ALLOCATED, bytes);
     }
 
     void freed(AllocationKind kind, MemorySpace space, long bytes) {
-        memory.getAndAdd(index(kind, space) + FREED, bytes);
+        add(index(kind, space) + FREED, bytes);
+    }
+
+    /** There is one writer at a time, so that no write need wait for those before it. */
+    private void add(int index, long value) {
+        memory.setOpaque(index, memory.getPlain(index) + value);
     }
 
     void failed(MemorySpace space) {

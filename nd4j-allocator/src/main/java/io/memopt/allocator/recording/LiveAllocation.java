@@ -4,18 +4,10 @@ package io.memopt.allocator.recording;
 
 import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.MemorySpace;
-import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
-/** A live allocation that holds memory of its own. Identity matters: the ledger removes exactly this object. */
+/** A live allocation that holds memory of its own. Threading: written by who posts to the books, read by any thread. */
 public final class LiveAllocation {
-    /** Updaters instead of two objects: a small network makes a hundred of these in each iteration. */
-    private static final AtomicIntegerFieldUpdater<LiveAllocation> VIEWS =
-            AtomicIntegerFieldUpdater.newUpdater(LiveAllocation.class, "views");
-
-    private static final AtomicIntegerFieldUpdater<LiveAllocation> OWNER =
-            AtomicIntegerFieldUpdater.newUpdater(LiveAllocation.class, "owner");
-
     private final AllocationKind kind;
     private final MemorySpace space;
     private final long address;
@@ -26,9 +18,8 @@ public final class LiveAllocation {
     private final long iteration;
     private final @Nullable WorkspaceAccount account;
     private final @Nullable String site;
-    private volatile int views;
-    private volatile boolean countsViews = true;
-    /** Owner number, or its complement once the allocation ended. */
+    private int views;
+    private boolean countsViews = true;
     private volatile int owner;
 
     LiveAllocation(
@@ -95,8 +86,7 @@ public final class LiveAllocation {
 
     /** Number in the owner table; changes when the ledger learns better. */
     public int owner() {
-        int value = owner;
-        return value < 0 ? ~value : value;
+        return owner;
     }
 
     /** The workspace that the bytes serve; null for detached arrays. */
@@ -124,24 +114,15 @@ public final class LiveAllocation {
     }
 
     void viewCreated() {
-        VIEWS.incrementAndGet(this);
+        views++;
     }
 
     void viewDeleted() {
-        VIEWS.decrementAndGet(this);
+        views--;
     }
 
-    /** Hands the bytes to another owner; false when {@code before} no longer has them or they ended. */
-    boolean move(int before, int after) {
-        return OWNER.compareAndSet(this, before, after);
-    }
-
-    /** Ends the allocation and returns its last owner: from then on {@link #move} fails. */
-    int end() {
-        return ~OWNER.updateAndGet(this, value -> value < 0 ? value : ~value);
-    }
-
-    boolean ended() {
-        return owner < 0;
+    /** Hands the bytes to another owner. */
+    void owner(int after) {
+        owner = after;
     }
 }

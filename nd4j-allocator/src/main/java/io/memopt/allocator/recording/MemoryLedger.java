@@ -4,6 +4,7 @@ package io.memopt.allocator.recording;
 
 import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.DeferredSink;
 import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventKind;
 import io.memopt.allocator.event.EventSink;
@@ -14,24 +15,14 @@ import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.event.SiteTable;
 import io.memopt.allocator.event.TransferDirection;
 import io.memopt.allocator.event.WorkspaceTable;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.EnumMap;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicReferenceArray;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The books: who holds how many bytes, exactly, at any moment. Two figures must not be mixed up:
@@ -43,19 +34,18 @@ import org.slf4j.LoggerFactory;
  *       part of a block that no array occupies is reserved but not in use.
  * </ul>
  *
- * <p>Hooks call the {@code …Allocated} and {@code …Freed} methods; every change is also handed to the {@link EventSink}s.
+ * <p>Hooks call the {@code …Allocated} and {@code …Freed} methods. Each thread writes what it is told into a journal of its own;
+ * journals are posted, in the order of their times, when one is full and before anybody reads, so that what is read is exact. Every
+ * change is also handed to the {@link EventSink}s: when it is posted, or at once and on the acting thread while any sink is not a
+ * {@link DeferredSink}.
  *
- * <p>Threading: all methods may be called from any thread. No locks on the hot path but the short monitor of a workspace
- * account, which only its own thread and a releasing thread ever want. Memory: about 200 B for each live allocation that
- * holds memory of its own, 0.5 KiB for each owner, 1 KiB for each workspace instance.
+ * <p>Threading: all methods may be called from any thread. The hot path takes no lock but once in {@value Journal#CAPACITY} events
+ * of a thread. Memory: about 200 B for each live allocation that holds memory of its own, 0.5 KiB for each owner, 1 KiB for each
+ * workspace instance, 32 KiB for each thread.
  */
 public final class MemoryLedger {
-    private static final Logger log = LoggerFactory.getLogger(MemoryLedger.class);
-    private static final int SPACES = MemorySpace.values().length;
+    private static final MemorySpace[] SPACES = MemorySpace.values();
     private static final Category[] CATEGORIES = Category.values();
-    /** Live as long as their network, whoever views them; each step makes a hundred views of them. */
-    private static final Set<Category> NETWORK_LONG =
-            EnumSet.of(Category.PARAMETERS, Category.GRADIENTS, Category.UPDATER_STATE);
 
     /** Names of workspaces with flows of their own; a program that makes up names shares the rest. */
     private static final int MAX_WORKSPACE_NAMES = 4096;
@@ -64,32 +54,20 @@ public final class MemoryLedger {
 
     private static final long OWNER_BYTES = 512;
     private static final long WORKSPACE_BYTES = 1024;
-    /** One reference in the owner table, {@code SPACES} in {@code byOwner}, a reference and a count in the sites. */
-    private static final long SLOT_BYTES = 4L * (1 + SPACES + 2);
+    /** One reference in the owner table, one for each space in that of accounts, a reference and a count in the sites. */
+    private static final long SLOT_BYTES = 4L * (1 + SPACES.length + 2);
 
     private final OwnerTable owners;
     private final WorkspaceTable workspaces;
-    private final OwnerCache detachedOwners;
     private final Function<Owner, Category> rule;
     private final AllocationSites sites;
-    private final SiteTable siteTable = new SiteTable();
-
-    private final AddressMap<LiveAllocation> live = new AddressMap<>();
-    private final ViewCounts views = new ViewCounts();
-    private final ConcurrentHashMap<Integer, WorkspaceAccount> accounts = new ConcurrentHashMap<>();
-    private final PinnedRanges pinned = new PinnedRanges();
-    private final AtomicReferenceArray<@Nullable OwnerAccount> byOwner;
-
-    private final PeakTotal[] inUse = totals(SPACES);
-    private final PeakTotal[] reserved = totals(SPACES);
-    private final PeakMarker inUsePeak = new PeakMarker(this::categoryBytes);
-    private final PeakMarker reservedPeak = new PeakMarker(this::categoryBytes);
-    private final FlowCounters flows = new FlowCounters();
-    private final ConcurrentHashMap<String, WorkspaceFlows> flowsByWorkspace = new ConcurrentHashMap<>();
+    private final Books books;
+    private final Journals journals;
     private final PeakWindows windows;
-    private final LongAdder events = new LongAdder();
-    private final ArrayDeque<FailureMoment> failures = new ArrayDeque<>();
-    private final CopyOnWriteArrayList<EventSink> sinks = new CopyOnWriteArrayList<>();
+    private final Failures failures;
+    private final ConcurrentHashMap<String, WorkspaceFlows> flowsByWorkspace = new ConcurrentHashMap<>();
+    /** Whether a sink must hear at once. */
+    private volatile boolean prompt;
 
     /**
      * Empty books.
@@ -101,10 +79,11 @@ public final class MemoryLedger {
         this.owners = owners;
         this.workspaces = workspaces;
         this.rule = rule;
-        this.detachedOwners = new OwnerCache(owners, "", rule);
-        this.byOwner = new AtomicReferenceArray<>(owners.capacity() * SPACES);
         this.sites = new AllocationSites(owners.capacity());
-        this.windows = new PeakWindows(inUse, reserved, owners, byOwner, accounts);
+        this.books = new Books(owners, rule);
+        this.journals = new Journals(books);
+        this.windows = new PeakWindows(books, journals);
+        this.failures = new Failures(books);
     }
 
     public OwnerTable owners() {
@@ -117,7 +96,7 @@ public final class MemoryLedger {
 
     /** Names of the places that {@link MemoryEvent.Origin} events number. */
     public SiteTable sites() {
-        return siteTable;
+        return books.siteTable;
     }
 
     /**
@@ -125,12 +104,22 @@ public final class MemoryLedger {
      * is removed, with a warning.
      */
     public void addSink(EventSink sink) {
-        sinks.addIfAbsent(sink);
+        journals.posted(() -> {
+            books.sinks.addIfAbsent(sink);
+            if (sink instanceof DeferredSink deferred) {
+                deferred.heardFrom(journals);
+            } else {
+                prompt = true;
+            }
+        });
     }
 
-    /** {@code sink} hears no event that starts after this call. */
+    /** {@code sink} has heard of all events so far, and hears no event that starts after this call. */
     public void removeSink(EventSink sink) {
-        sinks.remove(sink);
+        journals.posted(() -> {
+            books.sinks.remove(sink);
+            prompt = books.sinks.stream().anyMatch(other -> !(other instanceof DeferredSink));
+        });
     }
 
     // ---- what the hooks report
@@ -152,14 +141,14 @@ public final class MemoryLedger {
                 new OwnerCache(owners, name, rule),
                 flowsOf(name),
                 System.nanoTime());
-        accounts.put(id, account);
+        books.accounts.put(id, account);
         return account;
     }
 
     /** The workspace object is gone: its arrays end and its row disappears. Its memory is freed by other calls. */
     public void closeAccount(WorkspaceAccount account) {
-        arraysReleased(account, MemorySpace.HOST);
-        accounts.remove(account.id());
+        long thread = ThreadContext.current().threadId();
+        journals.posted(() -> books.close(account, System.nanoTime(), thread));
         workspaces.remove(account.id());
     }
 
@@ -182,131 +171,87 @@ public final class MemoryLedger {
         ThreadContext context = ThreadContext.current();
         AllocationKind kind = context.intent();
         WorkspaceAccount account = context.account();
-        int owner = account == null
-                ? detachedOwners.ownerFor(context.owner(owners))
-                : account.ownerFor(context.owner(owners));
-        String site = kind == AllocationKind.DETACHED ? sites.siteFor(owner, requested) : null;
-        long now = System.nanoTime();
-        LiveAllocation allocation = new LiveAllocation(
-                kind,
-                space,
+        int owner = context.owner(owners);
+        if (kind.isSpill()) {
+            context.spill();
+        }
+        if (kind == AllocationKind.DETACHED && AllocationSites.isLooked(requested)) {
+            String site = sites.siteFor(books.ownerFor(account, owner), requested);
+            journals.posted(() -> books.allocated(
+                    new LiveAllocation(
+                            kind,
+                            space,
+                            address,
+                            requested,
+                            rounded,
+                            elementBytes,
+                            books.ownerFor(account, owner),
+                            System.nanoTime(),
+                            context.iteration(owners),
+                            account,
+                            site),
+                    key,
+                    context.threadId()));
+            return;
+        }
+        write(
+                context,
+                Entry.ALLOCATED.details(owner, kind, space, elementBytes),
+                Entry.where(Books.idOf(account), context.iteration(owners)),
                 address,
                 requested,
                 rounded,
-                elementBytes,
-                owner,
-                now,
-                context.iteration(owners),
-                account,
-                site);
-        LiveAllocation stale = put(key, allocation);
-        if (stale != null) {
-            end(stale, now);
-        }
-        begin(allocation, context);
-        emit(
-                EventCode.of(EventKind.ALLOCATE, kind, space),
-                now,
-                context,
-                owner,
-                idOf(account),
-                address,
-                requested,
-                rounded);
-        if (site != null) {
-            tellOrigin(allocation, now, context);
-        }
+                key,
+                0);
     }
 
     /** Tells sinks how many views the large live arrays have: the recording ends. */
     public void tellViews() {
-        for (LiveAllocation allocation : live.values()) {
-            if (allocation.views() > 0) {
-                tellOrigin(allocation, System.nanoTime(), ThreadContext.current());
+        long thread = ThreadContext.current().threadId();
+        journals.posted(() -> {
+            for (LiveAllocation allocation : books.live.values()) {
+                if (allocation.views() > 0) {
+                    books.tellOrigin(allocation, System.nanoTime(), thread);
+                }
             }
-        }
-    }
-
-    private void tellOrigin(LiveAllocation allocation, long now, ThreadContext context) {
-        emit(
-                EventCode.of(EventKind.ORIGIN, allocation.kind(), allocation.space()),
-                now,
-                context,
-                allocation.owner(),
-                WorkspaceTable.NONE,
-                allocation.address(),
-                allocation.views(),
-                siteTable.idOf(allocation.site()));
+        });
     }
 
     /** Memory of its own is about to be given back. Unknown keys (allocated before the hooks, views) are ignored. */
     public void freed(long key) {
-        LiveAllocation allocation = take(key);
-        if (allocation != null) {
-            end(allocation, System.nanoTime());
-            return;
-        }
-        views.deleted(key);
+        write(ThreadContext.current(), Entry.FREED.details(0), 0, 0, 0, 0, key, 0);
     }
 
     /** The allocation behind {@code key} moved to {@code address} and takes {@code bytes}; unknown keys are ignored. */
     public void resized(long key, long address, long bytes) {
-        LiveAllocation before = take(key);
-        if (before == null) {
-            return;
-        }
-        end(before, System.nanoTime());
         ThreadContext context = ThreadContext.current();
-        LiveAllocation after = new LiveAllocation(
-                before.kind(),
-                before.space(),
-                address,
-                bytes,
-                bytes,
-                before.elementBytes(),
-                before.owner(),
-                System.nanoTime(),
-                before.iteration(),
-                before.account(),
-                before.site());
-        put(key, after);
-        begin(after, context);
-        emit(
-                EventCode.of(EventKind.ALLOCATE, after.kind(), after.space()),
-                after.timeNanos(),
-                context,
-                after.owner(),
-                idOf(after.account()),
-                after.address(),
-                bytes,
-                bytes);
+        journals.posted(() -> {
+            LiveAllocation before = books.live.get(key);
+            if (before != null) {
+                books.resized(before, key, address, bytes, System.nanoTime(), context);
+            }
+        });
     }
 
-    /** A view of the allocation behind {@code parentKey} was made. Costs next to nothing for parents that are small, unknown or
-     * a network's flat arrays, whose views are not counted. */
+    /** A view of the allocation behind {@code parentKey} was made. Views of parents that are small, unknown or a network's flat
+     * arrays are not counted. */
     public void viewCreated(long parentKey, long viewKey) {
-        views.created(parentKey, viewKey);
+        write(ThreadContext.current(), Entry.VIEWED.details(0), 0, parentKey, 0, 0, viewKey, 0);
     }
 
     /** An array was placed inside a workspace block. */
     public void arrayAllocated(
             WorkspaceAccount account, MemorySpace space, long address, long requested, long rounded) {
         ThreadContext context = ThreadContext.current();
-        int owner = account.ownerFor(context.owner(owners));
-        account.arrayAdded(owner, space, rounded);
-        flows.allocated(AllocationKind.WORKSPACE_ARRAY, space, rounded);
-        long now = System.nanoTime();
-        accountOf(owner, space).allocated(1, rounded);
-        use(owner, space, rounded, context, now);
-        emit(
-                EventCode.of(EventKind.ALLOCATE, AllocationKind.WORKSPACE_ARRAY, space),
-                now,
+        write(
                 context,
-                owner,
-                account.id(),
+                Entry.ARRAY.details(context.owner(owners), space),
+                Entry.where(account.id(), context.iteration(owners)),
                 address,
                 requested,
-                rounded);
+                rounded,
+                0,
+                0);
     }
 
     /**
@@ -324,19 +269,9 @@ public final class MemoryLedger {
             long rounded,
             long cycle,
             long ageNanos) {
-        if (account.arrayRemoved(owner, space, rounded, cycle)) {
-            flows.freed(AllocationKind.WORKSPACE_ARRAY, space, rounded);
-            unuse(owner, space, rounded);
-            emit(
-                    EventCode.of(EventKind.FREE, AllocationKind.WORKSPACE_ARRAY, space),
-                    System.nanoTime(),
-                    ThreadContext.current(),
-                    owner,
-                    account.id(),
-                    address,
-                    rounded,
-                    ageNanos);
-        }
+        long details = Entry.ARRAY_RELEASED.details(owner, space);
+        long where = Entry.where(account.id(), 0);
+        write(ThreadContext.current(), details, where, address, 0, rounded, cycle, ageNanos);
     }
 
     /**
@@ -345,38 +280,16 @@ public final class MemoryLedger {
      * @param space where the block is
      */
     public void arraysReleased(WorkspaceAccount account, MemorySpace space) {
-        long sum = account.releaseArrays((owner, arraySpace, bytes) -> {
-            flows.freed(AllocationKind.WORKSPACE_ARRAY, arraySpace, bytes);
-            unuse(owner, arraySpace, bytes);
-        });
-        if (sum > 0) {
-            ThreadContext context = ThreadContext.current();
-            emit(
-                    EventCode.of(EventKind.SCOPE_RELEASE),
-                    System.nanoTime(),
-                    context,
-                    account.ownerFor(context.owner(owners)),
-                    account.id(),
-                    0,
-                    sum,
-                    account.reservedBytes(space));
-        }
+        ThreadContext context = ThreadContext.current();
+        long details = Entry.ARRAYS_RELEASED.details(context.owner(owners), space);
+        write(context, details, Entry.where(account.id(), 0), 0, 0, 0, account.endCycle(), 0);
     }
 
     /** A workspace scope was opened anew. */
     public void scopeEntered(WorkspaceAccount account, MemorySpace space) {
         ThreadContext context = ThreadContext.current();
-        long now = System.nanoTime();
-        account.entered(now);
-        emit(
-                EventCode.of(EventKind.SCOPE_ENTER),
-                now,
-                context,
-                account.ownerFor(context.owner(owners)),
-                account.id(),
-                0,
-                account.reservedBytes(space),
-                account.generation());
+        long details = Entry.SCOPE_ENTERED.details(context.owner(owners), space);
+        write(context, details, Entry.where(account.id(), 0), 0, 0, 0, account.beginGeneration(), 0);
     }
 
     /** Number of the owner for which the calling thread allocates in {@code account} now. */
@@ -398,103 +311,34 @@ public final class MemoryLedger {
             long address,
             long lastUseNanos,
             long span) {
-        long now = System.nanoTime();
+        long age = Math.max(0, System.nanoTime() - lastUseNanos);
         int code = EventCode.of(EventKind.LAST_USE, kind, space);
-        emit(code, now, ThreadContext.current(), owner, idOf(account), address, Math.max(0, now - lastUseNanos), span);
+        tell(code, ThreadContext.current(), owner, Books.idOf(account), address, age, span);
     }
 
     /** Bytes were copied; {@code durationNanos} is what the caller waited. Addresses may be 0 when not known. */
     public void transferred(TransferDirection direction, long to, long from, long bytes, long durationNanos) {
-        int code = switch (direction) {
-            case DEVICE_TO_DEVICE -> EventCode.transfer(direction);
-            case HOST_TO_DEVICE -> EventCode.transfer(direction, pinned.spaceOf(from));
-            case DEVICE_TO_HOST, HOST_TO_HOST -> EventCode.transfer(direction, pinned.spaceOf(to));
-        };
-        flows.transferred(direction, bytes, durationNanos);
         ThreadContext context = ThreadContext.current();
-        emit(code, System.nanoTime(), context, context.owner(owners), 0, to, bytes, durationNanos);
+        long details = Entry.TRANSFERRED.details(context.owner(owners), direction.ordinal());
+        write(context, details, 0, to, bytes, 0, from, durationNanos);
     }
 
     /** A thread waits for a stream. Counted only, for it happens thousands of times in a step; sinks do not hear of it. */
     public void streamSynchronized() {
-        flows.synchronizedStream();
+        books.flows.synchronizedStream();
     }
 
     /** The operating system or driver refused. Costs O(owners + live allocations): a failure is rare, and told in full. */
     public void allocationFailed(MemorySpace space, long requested) {
-        flows.failed(space);
         ThreadContext context = ThreadContext.current();
-        WorkspaceAccount account = context.account();
-        int owner = account == null
-                ? detachedOwners.ownerFor(context.owner(owners))
-                : account.ownerFor(context.owner(owners));
-        long now = System.nanoTime();
-        remember(new FailureMoment(
-                now,
-                context.threadId(),
-                context.iteration(owners),
-                space,
-                context.intent(),
-                owners.ownerOf(owner),
-                requested,
-                reservedBytes(space),
-                inUseByCategory(),
-                largestOwners(),
-                blocks()));
-        emit(
-                EventCode.of(EventKind.ALLOCATION_FAILURE, AllocationKind.WORKSPACE_BLOCK, space),
-                now,
-                context,
-                owner,
-                idOf(account),
-                0,
-                requested,
-                0);
-    }
-
-    private void remember(FailureMoment failure) {
-        synchronized (failures) {
-            if (failures.size() == FailureMoment.MOST_FAILURES) {
-                failures.removeFirst();
-            }
-            failures.addLast(failure);
-        }
-    }
-
-    private List<OwnerUsage> largestOwners() {
-        return usage().stream()
-                .filter(row -> row.liveBytes() > 0)
-                .sorted(Comparator.comparingLong(OwnerUsage::liveBytes).reversed())
-                .limit(FailureMoment.MOST_OWNERS)
-                .toList();
-    }
-
-    private List<FailureMoment.Block> blocks() {
-        return live.values().stream()
-                .filter(MemoryLedger::isBlock)
-                .sorted(Comparator.comparingLong(LiveAllocation::roundedBytes).reversed())
-                .limit(FailureMoment.MOST_BLOCKS)
-                .map(MemoryLedger::blockOf)
-                .toList();
-    }
-
-    private static FailureMoment.Block blockOf(LiveAllocation allocation) {
-        WorkspaceAccount account = allocation.account();
-        return account == null
-                ? new FailureMoment.Block("", "", allocation.address(), allocation.roundedBytes(), 0)
-                : new FailureMoment.Block(
-                        account.name(),
-                        account.threadName(),
-                        allocation.address(),
-                        allocation.roundedBytes(),
-                        Math.min(account.arrayBytes(), allocation.roundedBytes()));
+        journals.posted(() -> failures.add(space, requested, context));
     }
 
     /** A Java garbage collection ended. */
     public void garbageCollected(boolean forced, long durationNanos) {
-        flows.collected(forced, durationNanos);
+        books.flows.collected(forced, durationNanos);
         int code = EventCode.of(EventKind.GARBAGE_COLLECTION);
-        emit(code, System.nanoTime(), ThreadContext.current(), 0, 0, 0, durationNanos, forced ? 1 : 0);
+        tell(code, ThreadContext.current(), 0, WorkspaceTable.NONE, 0, durationNanos, forced ? 1 : 0);
     }
 
     /** The process was looked at; nothing when the system does not tell the resident size. */
@@ -502,7 +346,7 @@ public final class MemoryLedger {
         if (memory.residentBytes().isPresent()) {
             long resident = memory.residentBytes().getAsLong();
             int code = EventCode.of(EventKind.PROCESS);
-            emit(code, System.nanoTime(), ThreadContext.current(), 0, 0, 0, resident, memory.javaBytes());
+            tell(code, ThreadContext.current(), 0, WorkspaceTable.NONE, 0, resident, memory.javaBytes());
         }
     }
 
@@ -511,14 +355,14 @@ public final class MemoryLedger {
         ThreadContext context = ThreadContext.current();
         if (context.owner(owners) != owner) {
             context.owner(owners, owner);
-            emit(EventCode.of(EventKind.CONTEXT), System.nanoTime(), context, owner, 0, 0, 0, 0);
+            tell(EventCode.of(EventKind.CONTEXT), context, owner, WorkspaceTable.NONE, 0, 0, 0);
         }
     }
 
     /** The calling thread finished a training iteration of the network in {@code owner}. */
     public void iterationEnded(int owner, long iteration, long epoch) {
-        ThreadContext context = ThreadContext.current();
-        emit(EventCode.of(EventKind.ITERATION), System.nanoTime(), context, owner, 0, 0, iteration, epoch);
+        int code = EventCode.of(EventKind.ITERATION);
+        tell(code, ThreadContext.current(), owner, WorkspaceTable.NONE, 0, iteration, epoch);
     }
 
     /**
@@ -527,23 +371,8 @@ public final class MemoryLedger {
      * @return false when the key is not known
      */
     public boolean reclassify(long key, String network, Category category) {
-        LiveAllocation allocation = live.get(key);
-        while (allocation != null && !allocation.ended()) {
-            int before = allocation.owner();
-            Owner old = owners.ownerOf(before);
-            if (old.category() == category && old.network().equals(network)) {
-                return true;
-            }
-            int after = owners.idOf(new Owner(network, "", old.phase(), category, old.workspace()));
-            if (allocation.move(before, after)) {
-                if (NETWORK_LONG.contains(category)) {
-                    allocation.countNoMoreViews();
-                }
-                moved(allocation, before, after);
-                return true;
-            }
-        }
-        return false;
+        ThreadContext context = ThreadContext.current();
+        return journals.posted(() -> books.reclassify(key, network, category, context));
     }
 
     /** Memory that existed before the hooks did is taken into the books, if it is not there yet. */
@@ -554,28 +383,59 @@ public final class MemoryLedger {
         }
     }
 
+    private void tell(int code, ThreadContext context, int owner, int workspace, long address, long bytes, long extra) {
+        write(context, Entry.EVENT.details(owner), Entry.where(workspace, 0), address, bytes, code, 0, extra);
+    }
+
+    private void write(
+            ThreadContext context,
+            long details,
+            long where,
+            long address,
+            long bytes,
+            long rounded,
+            long key,
+            long extra) {
+        Journal journal = context.journal(journals);
+        if (prompt) {
+            journals.posted(() -> {
+                journal.write(System.nanoTime(), details, where, address, bytes, rounded, key, extra);
+                journals.post();
+            });
+            return;
+        }
+        if (journal.isFull()) {
+            journals.post();
+        }
+        journal.write(System.nanoTime(), details, where, address, bytes, rounded, key, extra);
+    }
+
     // ---- what readers ask
 
     /** Bytes of all arrays in {@code space} now. */
     public long inUseBytes(MemorySpace space) {
-        return inUse[space.ordinal()].get();
+        journals.post();
+        return books.inUse[space.ordinal()].get();
     }
 
     /** Bytes held from the operating system or driver in {@code space} now. */
     public long reservedBytes(MemorySpace space) {
-        return reserved[space.ordinal()].get();
+        journals.post();
+        return books.reserved[space.ordinal()].get();
     }
 
     /** Bytes held from the operating system or driver in all spaces now. */
     public long reservedBytes() {
+        journals.post();
         long sum = 0;
-        for (PeakTotal total : reserved) {
+        for (PeakTotal total : books.reserved) {
             sum += total.get();
         }
         return sum;
     }
 
     public long reservedBytes(AllocationKind kind, MemorySpace space) {
+        FlowCounters flows = flows();
         return kind.ownsMemory() ? flows.allocatedBytes(kind, space) - flows.freedBytes(kind, space) : 0;
     }
 
@@ -591,214 +451,88 @@ public final class MemoryLedger {
 
     /** When the arrays of one space filled the most. */
     public PeakMoment inUsePeak() {
-        return inUsePeak.largest(owners);
+        return journals.posted(() -> books.inUsePeak.largest(owners));
     }
 
     /** When most was held from the operating system or driver in one space. */
     public PeakMoment reservedPeak() {
-        return reservedPeak.largest(owners);
+        return journals.posted(() -> books.reservedPeak.largest(owners));
     }
 
     /** What every owner has and had, in no particular order. O(owners). */
     public List<OwnerUsage> usage() {
-        List<OwnerUsage> all = new ArrayList<>();
-        int known = owners.size();
-        for (int id = 0; id < known; id++) {
-            for (MemorySpace space : MemorySpace.values()) {
-                OwnerAccount account = byOwner.get(id * SPACES + space.ordinal());
-                if (account != null) {
-                    all.add(new OwnerUsage(
-                            owners.ownerOf(id),
-                            space,
-                            account.get(),
-                            account.peak(),
-                            account.allocations(),
-                            account.allocatedBytes()));
-                }
-            }
-        }
-        return all;
+        return journals.posted(books::usage);
     }
 
     /** Workspace instances that still exist, dead threads' ones until collected. */
     public Collection<WorkspaceAccount> accounts() {
-        return List.copyOf(accounts.values());
+        journals.post();
+        return List.copyOf(books.accounts.values());
     }
 
     /** Live allocations with memory of their own. O(n) copy: for reports, not for scraping. */
     public List<LiveAllocation> liveAllocations() {
-        return List.copyOf(live.values());
+        return journals.posted(() -> List.copyOf(books.live.values()));
     }
 
     /** Hands each live allocation with memory of its own and its key to {@code action}; those that begin or end meanwhile may be missed. */
     public void forEachLive(BiConsumer<Long, LiveAllocation> action) {
-        live.entries().forEach(action);
+        journals.posted(books.live::entries).forEach(action);
     }
 
     public @Nullable LiveAllocation find(long key) {
-        return live.get(key);
+        return journals.posted(() -> books.live.get(key));
     }
 
     /** What was refused, oldest first; the latest {@value FailureMoment#MOST_FAILURES}. */
     public List<FailureMoment> failures() {
-        synchronized (failures) {
-            return List.copyOf(failures);
-        }
+        return journals.posted(failures::all);
     }
 
-    /** Flows since the start. */
+    /** Flows since the start; what is read from the result later may miss events after this call. */
     public FlowCounters flows() {
-        return flows;
+        journals.post();
+        return books.flows;
     }
 
     /** What happened in the workspaces of each name since the start, closed instances included. */
     public Map<String, WorkspaceFlows> workspaceFlows() {
+        journals.post();
         return Map.copyOf(flowsByWorkspace);
     }
 
     /** Java heap that the books themselves take, estimated from the number of their entries. */
     public long memoryBytes() {
-        return LIVE_BYTES * (live.size() + views.size())
+        journals.post();
+        return LIVE_BYTES * (books.live.size() + books.views.size())
                 + OWNER_BYTES * owners.size()
-                + WORKSPACE_BYTES * accounts.size()
-                + SLOT_BYTES * owners.capacity();
+                + WORKSPACE_BYTES * books.accounts.size()
+                + SLOT_BYTES * owners.capacity()
+                + journals.memoryBytes();
     }
 
     /** Events handed to sinks and books so far. */
     public long events() {
-        return events.sum();
+        return journals.posted(books::events);
     }
 
     /** In use by category, categories without bytes left out. */
     public Map<Category, Long> inUseByCategory() {
+        return byCategory(categoryBytes());
+    }
+
+    static Map<Category, Long> byCategory(long[] bytes) {
         Map<Category, Long> result = new EnumMap<>(Category.class);
-        long[] all = categoryBytes();
         for (Category category : CATEGORIES) {
-            if (all[category.ordinal()] != 0) {
-                result.put(category, all[category.ordinal()]);
+            if (bytes[category.ordinal()] != 0) {
+                result.put(category, bytes[category.ordinal()]);
             }
         }
         return result;
     }
 
-    // ---- arithmetic
-
-    private @Nullable LiveAllocation put(long key, LiveAllocation allocation) {
-        LiveAllocation stale = live.put(key, allocation);
-        views.allocated(key, allocation, stale);
-        return stale;
-    }
-
-    private @Nullable LiveAllocation take(long key) {
-        LiveAllocation allocation = live.remove(key);
-        if (allocation != null) {
-            views.freed(key, allocation);
-        }
-        return allocation;
-    }
-
-    private void begin(LiveAllocation a, ThreadContext context) {
-        int space = a.space().ordinal();
-        long bytes = a.roundedBytes();
-        WorkspaceAccount account = a.account();
-        flows.allocated(a.kind(), a.space(), bytes);
-        if (a.space() == MemorySpace.PINNED) {
-            pinned.add(a.address(), bytes);
-        }
-        if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
-            account.blockAllocated(a.space(), bytes);
-        } else {
-            accountOf(a.owner(), a.space()).allocated(1, bytes);
-            use(a.owner(), a.space(), bytes, context, a.timeNanos());
-            if (account != null) {
-                account.spilled(bytes);
-            }
-        }
-        long peak = reserved[space].add(bytes);
-        if (peak != PeakTotal.NO_PEAK) {
-            reservedPeak.reached(peak, a.timeNanos(), a.owner(), context.iteration(owners));
-        }
-    }
-
-    private void end(LiveAllocation a, long now) {
-        int space = a.space().ordinal();
-        long bytes = a.roundedBytes();
-        WorkspaceAccount account = a.account();
-        int owner = a.end();
-        reservedPeak.settle();
-        flows.freed(a.kind(), a.space(), bytes);
-        if (a.space() == MemorySpace.PINNED) {
-            pinned.remove(a.address());
-        }
-        reserved[space].subtract(bytes);
-        if (a.kind() == AllocationKind.WORKSPACE_BLOCK && account != null) {
-            account.blockFreed(a.space(), bytes);
-        } else {
-            unuse(owner, a.space(), bytes);
-        }
-        emit(
-                EventCode.of(EventKind.FREE, a.kind(), a.space()),
-                now,
-                ThreadContext.current(),
-                owner,
-                idOf(account),
-                a.address(),
-                bytes,
-                now - a.timeNanos());
-    }
-
-    /** Books the change of owner; a block stays out of what is in use. */
-    private void moved(LiveAllocation a, int before, int after) {
-        ThreadContext context = ThreadContext.current();
-        long now = System.nanoTime();
-        if (!isBlock(a)) {
-            unuse(before, a.space(), a.roundedBytes());
-            use(after, a.space(), a.roundedBytes(), context, now);
-            accountOf(before, a.space()).allocated(-1, -a.roundedBytes());
-            accountOf(after, a.space()).allocated(1, a.roundedBytes());
-        }
-        emit(
-                EventCode.of(EventKind.RECLASSIFY, a.kind(), a.space()),
-                now,
-                context,
-                after,
-                idOf(a.account()),
-                a.address(),
-                a.roundedBytes(),
-                before);
-    }
-
-    private static boolean isBlock(LiveAllocation a) {
-        return a.kind() == AllocationKind.WORKSPACE_BLOCK && a.account() != null;
-    }
-
-    private static int idOf(@Nullable WorkspaceAccount account) {
-        return account == null ? WorkspaceTable.NONE : account.id();
-    }
-
-    private void use(int owner, MemorySpace space, long bytes, ThreadContext context, long now) {
-        accountOf(owner, space).add(bytes);
-        long peak = inUse[space.ordinal()].add(bytes);
-        if (peak != PeakTotal.NO_PEAK) {
-            inUsePeak.reached(peak, now, owner, context.iteration(owners));
-        }
-    }
-
-    private void unuse(int owner, MemorySpace space, long bytes) {
-        inUsePeak.settle();
-        reservedPeak.settle();
-        accountOf(owner, space).subtract(bytes);
-        inUse[space.ordinal()].subtract(bytes);
-    }
-
-    private OwnerAccount accountOf(int owner, MemorySpace space) {
-        int index = owner * SPACES + space.ordinal();
-        OwnerAccount account = byOwner.get(index);
-        if (account == null) {
-            OwnerAccount fresh = new OwnerAccount();
-            account = byOwner.compareAndSet(index, null, fresh) ? fresh : byOwner.get(index);
-        }
-        return account == null ? new OwnerAccount() : account;
+    private long[] categoryBytes() {
+        return journals.posted(books::categoryBytes);
     }
 
     private WorkspaceFlows flowsOf(String workspace) {
@@ -806,57 +540,5 @@ public final class MemoryLedger {
                 ? workspace
                 : WorkspaceFlows.SHARED;
         return flowsByWorkspace.computeIfAbsent(name, n -> new WorkspaceFlows());
-    }
-
-    /** Bytes in use by category, in the order of the enum. O(owners): the hot path adds to owners only. */
-    private long[] categoryBytes() {
-        long[] bytes = new long[CATEGORIES.length];
-        int known = owners.size();
-        for (int id = 0; id < known; id++) {
-            for (int space = 0; space < SPACES; space++) {
-                OwnerAccount account = byOwner.get(id * SPACES + space);
-                if (account != null) {
-                    bytes[owners.ownerOf(id).category().ordinal()] += account.get();
-                }
-            }
-        }
-        return bytes;
-    }
-
-    private void emit(
-            int code,
-            long time,
-            ThreadContext context,
-            int owner,
-            int workspace,
-            long address,
-            long bytes,
-            long extra) {
-        events.increment();
-        for (EventSink sink : sinks) {
-            try {
-                sink.accept(code, time, context.threadId(), owner, workspace, address, bytes, extra);
-            } catch (RuntimeException e) {
-                drop(sink, e);
-            }
-        }
-    }
-
-    /** The books are right without it, and the others still hear. */
-    private void drop(EventSink sink, RuntimeException e) {
-        if (sinks.remove(sink)) {
-            log.warn(
-                    "{} failed and hears no more events; totals are not affected.",
-                    sink.getClass().getName(),
-                    e);
-        }
-    }
-
-    private static PeakTotal[] totals(int n) {
-        PeakTotal[] totals = new PeakTotal[n];
-        for (int i = 0; i < n; i++) {
-            totals[i] = new PeakTotal();
-        }
-        return totals;
     }
 }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * Keeps the largest moment of a total, with what was in use then. While a total rises each allocation is a new peak, so
  * what is in use is copied only when it is about to change: before the first bytes that go after a peak.
  *
- * <p>Threading: any thread; lock-free but for the copy, which is a handful of reads.
+ * <p>Threading: under the lock of the {@link Journals}.
  */
 final class PeakMarker {
     /** A peak whose composition is still what is in use now. */
@@ -31,8 +31,8 @@ final class PeakMarker {
     }
 
     private final Supplier<long[]> inUse;
-    private volatile @Nullable Rising rising;
-    private volatile @Nullable Settled settled;
+    private @Nullable Rising rising;
+    private @Nullable Settled settled;
 
     /**
      * No peak yet.
@@ -78,7 +78,7 @@ final class PeakMarker {
         return new PeakMoment(peak.bytes(), peak.timeNanos(), owners.ownerOf(peak.owner()), peak.iteration(), bytes);
     }
 
-    private synchronized void copy() {
+    private void copy() {
         Rising peak = rising;
         rising = null;
         Settled largest = settled;

@@ -2,62 +2,61 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.recording;
 
-import java.util.concurrent.atomic.AtomicLongFieldUpdater;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 
 /**
  * A sum that knows its largest value since the start and since {@link PeakWindows} last asked.
  *
- * <p>Plain fields with updaters, so that all figures lie together: the hot path meets cold caches.
- *
- * <p>Threading: lock-free. With racing adders a peak may miss by what was in flight, never by more.
+ * <p>Threading: written under the lock of the {@link Journals}, without fences; {@link #get} and {@link #peak} may be read at any time.
  */
 class PeakTotal {
     /** Smaller than any sum. */
     static final long NO_PEAK = Long.MIN_VALUE;
 
-    private static final AtomicLongFieldUpdater<PeakTotal> SUM =
-            AtomicLongFieldUpdater.newUpdater(PeakTotal.class, "sum");
+    private static final VarHandle SUM = handle("sum");
+    private static final VarHandle PEAK = handle("peak");
 
-    private static final AtomicLongFieldUpdater<PeakTotal> PEAK =
-            AtomicLongFieldUpdater.newUpdater(PeakTotal.class, "peak");
-
-    private static final AtomicLongFieldUpdater<PeakTotal> WINDOW =
-            AtomicLongFieldUpdater.newUpdater(PeakTotal.class, "window");
-
-    private volatile long sum;
-    private volatile long peak;
-    private volatile long window;
+    private long sum;
+    private long peak;
+    private long window;
 
     /** Adds; returns the new sum when it is the largest so far, else {@link #NO_PEAK}. */
-    long add(long bytes) {
-        long now = SUM.addAndGet(this, bytes);
-        if (now > window) {
-            WINDOW.accumulateAndGet(this, now, Math::max);
+    final long add(long bytes) {
+        long now = sum + bytes;
+        SUM.setOpaque(this, now);
+        window = Math.max(window, now);
+        if (now <= peak) {
+            return NO_PEAK;
         }
-        return now > peak && raise(now) ? now : NO_PEAK;
+        PEAK.setOpaque(this, now);
+        return now;
     }
 
-    void subtract(long bytes) {
-        SUM.addAndGet(this, -bytes);
+    final void subtract(long bytes) {
+        SUM.setOpaque(this, sum - bytes);
     }
 
-    long get() {
-        return sum;
+    final long get() {
+        return (long) SUM.getOpaque(this);
     }
 
-    long peak() {
-        return peak;
+    final long peak() {
+        return (long) PEAK.getOpaque(this);
     }
 
-    long takeWindow() {
-        long taken = WINDOW.getAndSet(this, sum);
-        // What was added between the two calls above is still there but was cut off the new window.
-        WINDOW.accumulateAndGet(this, sum, Math::max);
+    /** The largest value since the last call; at least what it is now. */
+    final long takeWindow() {
+        long taken = window;
+        window = sum;
         return taken;
     }
 
-    private boolean raise(long now) {
-        long before = PEAK.getAndAccumulate(this, now, Math::max);
-        return now > before;
+    private static VarHandle handle(String field) {
+        try {
+            return MethodHandles.lookup().findVarHandle(PeakTotal.class, field, long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
     }
 }

@@ -20,10 +20,15 @@ public final class ThreadContext {
     private @Nullable OwnerTable owners;
     private int owner = OwnerTable.UNKNOWN;
     private long iteration = -1;
+    private boolean spilled;
     /** A number, since the collector's barrier makes each reference written here wait for all writes before it. */
     private int intent = DETACHED;
     /** That of the last intent, for the same reason. */
     private @Nullable WorkspaceAccount account;
+
+    private @Nullable Journal journal;
+    /** Whose the journal is; no reference to a recording, which may be over. */
+    private @Nullable Object journals;
 
     private ThreadContext() {}
 
@@ -59,6 +64,17 @@ public final class ThreadContext {
         iteration = newIteration;
     }
 
+    /** The journal of this thread among {@code all}. */
+    Journal journal(Journals all) {
+        Journal known = journal;
+        if (known == null || journals != all.identity()) {
+            known = all.mine();
+            journal = known;
+            journals = all.identity();
+        }
+        return known;
+    }
+
     /** What was told in terms of another recording ends. */
     private void change(OwnerTable table) {
         if (owners != table) {
@@ -81,6 +97,7 @@ public final class ThreadContext {
     /** Announces native allocations for {@code workspace}, not detached ones; undo with {@link #endIntent()} in a finally block. */
     public void beginIntent(AllocationKind kind, WorkspaceAccount workspace) {
         intent = kind.ordinal();
+        spilled = false;
         if (account != workspace) {
             account = workspace;
         }
@@ -88,5 +105,15 @@ public final class ThreadContext {
 
     public void endIntent() {
         intent = DETACHED;
+    }
+
+    /** What was booked since {@link #beginIntent} has memory of its own, beside the block. */
+    void spill() {
+        spilled = true;
+    }
+
+    /** Whether an array got memory of its own since the last {@link #beginIntent}. */
+    public boolean hasSpilled() {
+        return spilled;
     }
 }

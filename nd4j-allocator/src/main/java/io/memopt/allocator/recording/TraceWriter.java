@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.recording;
 
+import io.memopt.allocator.event.DeferredSink;
 import io.memopt.allocator.event.EventCode;
-import io.memopt.allocator.event.EventSink;
+import io.memopt.allocator.event.EventSource;
 import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.event.SiteTable;
 import io.memopt.allocator.event.WorkspaceTable;
@@ -31,7 +32,7 @@ import org.slf4j.LoggerFactory;
  * <p>Threading: all methods may be called from any thread. A shutdown hook closes the writer when the JVM exits normally;
  * {@link #close()} removes it.
  */
-public final class TraceWriter implements EventSink, AutoCloseable {
+public final class TraceWriter implements DeferredSink, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(TraceWriter.class);
 
     /** A disk that hangs must not keep the JVM from ending. */
@@ -68,6 +69,7 @@ public final class TraceWriter implements EventSink, AutoCloseable {
     private long handled;
     private boolean closing;
 
+    private volatile EventSource source = EventSource.NONE;
     private volatile State state = State.RECORDING;
     private volatile @Nullable IOException failure;
     private volatile long writtenBytes;
@@ -125,6 +127,12 @@ public final class TraceWriter implements EventSink, AutoCloseable {
     }
 
     @Override
+    public void heardFrom(EventSource events) {
+        source = events;
+        encoder.nameThreadsBy(events);
+    }
+
+    @Override
     public void accept(
             int code, long timeNanos, long thread, int owner, int workspace, long address, long bytes, long extra) {
         if (state != State.RECORDING || !EventCode.isValid(code)) {
@@ -156,6 +164,7 @@ public final class TraceWriter implements EventSink, AutoCloseable {
      * @return false when that took longer than {@code timeout}, or recording stopped before
      */
     public boolean flush(Duration timeout) {
+        source.post();
         long deadline = System.nanoTime() + timeout.toNanos();
         synchronized (lock) {
             while (currentOpen && state == State.RECORDING && !hasRoom()) {
@@ -179,6 +188,7 @@ public final class TraceWriter implements EventSink, AutoCloseable {
     /** Writes what was accepted, ends the file and releases it. Waits at most 10 s. Further calls do nothing. */
     @Override
     public void close() {
+        source.post();
         synchronized (lock) {
             closing = true;
             lock.notifyAll();
@@ -213,6 +223,7 @@ public final class TraceWriter implements EventSink, AutoCloseable {
 
     /** Events taken so far, lost ones included. */
     public long acceptedEvents() {
+        source.post();
         synchronized (lock) {
             return accepted;
         }
@@ -220,6 +231,7 @@ public final class TraceWriter implements EventSink, AutoCloseable {
 
     /** Events that did not and will not reach the file. */
     public long lostEvents() {
+        source.post();
         synchronized (lock) {
             return lost;
         }

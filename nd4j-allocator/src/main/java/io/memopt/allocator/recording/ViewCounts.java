@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * for the array under all of them. A training step makes hundreds to thousands of views, nearly all of arrays that nothing is
  * counted for: that answer must cost next to nothing.
  *
- * <p>Threading: any thread.
+ * <p>Threading: under the lock of the {@link Journals}.
  */
 final class ViewCounts {
     /** Large arrays by their own key and by those of their views. */

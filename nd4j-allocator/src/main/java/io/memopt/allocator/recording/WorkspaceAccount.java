@@ -11,8 +11,9 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * The books of one workspace instance: arrays of the current cycle by owner, block bytes, spills, resizes. Outlives the
  * garbage collection of the workspace object by design and holds no reference to it.
  *
- * <p>Threading: arrays are entered by the workspace's own thread; {@link #releaseArrays} may come from any; figures may be
- * read by any thread.
+ * <p>Threading: {@link #cycle} and {@link #generation} move when a thread reports, all else when that is posted, under the lock of
+ * the {@link Journals}. Figures may be read by any thread; they are those of the last posting, which {@link
+ * MemoryLedger#accounts()} brings about.
  */
 public final class WorkspaceAccount {
     private static final MemorySpace[] SPACES = MemorySpace.values();
@@ -31,16 +32,17 @@ public final class WorkspaceAccount {
 
     private long[] cycleBytes = new long[8];
     private int cycleSize;
-    private volatile long cycle;
-    private volatile long arrayBytes;
+    private final AtomicLong cycle = new AtomicLong();
+    private final AtomicLong generation = new AtomicLong();
+    private long postedCycle;
+    private final AtomicLong arrayBytes = new AtomicLong();
     private long cycleTotalBytes;
+    private long windowUsedBytes;
     private volatile long lastCycleBytes;
     private volatile long maxCycleBytes;
     private volatile long lastCycleFilledBytes;
-    private volatile long lastEnteredNanos;
-    private volatile long generation;
+    private final AtomicLong lastEnteredNanos = new AtomicLong();
     private final AtomicLongArray reserved = new AtomicLongArray(MemorySpace.values().length);
-    private final AtomicLong windowUsedBytes = new AtomicLong();
     private final AtomicLong spills = new AtomicLong();
     private final AtomicLong spilledBytes = new AtomicLong();
     private final AtomicLong blockAllocations = new AtomicLong();
@@ -62,7 +64,7 @@ public final class WorkspaceAccount {
         this.prefetchDepth = prefetchDepth;
         this.owners = owners;
         this.flows = flows;
-        this.lastEnteredNanos = now;
+        this.lastEnteredNanos.setPlain(now);
     }
 
     /** Number in the workspace table. */
@@ -100,7 +102,7 @@ public final class WorkspaceAccount {
 
     /** Rounded bytes of the arrays in the block now. */
     public long arrayBytes() {
-        return arrayBytes;
+        return arrayBytes.getOpaque();
     }
 
     /** Rounded bytes of all arrays, spilled ones included, of the last full cycle. */
@@ -129,12 +131,12 @@ public final class WorkspaceAccount {
 
     /** {@link System#nanoTime()} of the last entered scope, or of creation. */
     public long lastEnteredNanos() {
-        return lastEnteredNanos;
+        return lastEnteredNanos.getOpaque();
     }
 
     /** Number of scopes entered. */
     public long generation() {
-        return generation;
+        return generation.getOpaque();
     }
 
     /** Bytes of the block that arrays filled at the fullest moment of the last full cycle; spilled arrays are no part. */
@@ -142,24 +144,47 @@ public final class WorkspaceAccount {
         return lastCycleFilledBytes;
     }
 
-    /** Most bytes that arrays filled in the block since the last call; for {@link PeakWindows} alone. */
-    synchronized long takeWindowUsedBytes() {
-        return windowUsedBytes.getAndSet(arrayBytes);
+    /** Number of times that all arrays ended; tells whether an array is of the current cycle. */
+    public long cycle() {
+        return cycle.getOpaque();
+    }
+
+    // ---- what the reporting thread moves; without fences, for one thread at a time has the workspace
+
+    /** Returns the cycle that ends. */
+    long endCycle() {
+        long ended = cycle.getPlain();
+        cycle.setOpaque(ended + 1);
+        return ended;
+    }
+
+    /** Returns the generation that begins. */
+    long beginGeneration() {
+        long begun = generation.getPlain() + 1;
+        generation.setOpaque(begun);
+        return begun;
     }
 
     int ownerFor(int context) {
         return owners.ownerFor(context);
     }
 
-    synchronized void entered(long now) {
-        lastEnteredNanos = now;
-        long next = generation + 1;
-        generation = next;
-        endCycle(arrayBytes);
+    // ---- posting
+
+    /** Most bytes that arrays filled in the block since the last call; for {@link PeakWindows} alone. */
+    long takeWindowUsedBytes() {
+        long taken = windowUsedBytes;
+        windowUsedBytes = arrayBytes.getPlain();
+        return taken;
+    }
+
+    void entered(long now) {
+        lastEnteredNanos.setOpaque(now);
+        endCycleOf(arrayBytes.getPlain());
     }
 
     /** A ring buffer is not emptied between cycles, so entering its next scope ends the cycle before. */
-    private void endCycle(long filledBytes) {
+    private void endCycleOf(long filledBytes) {
         if (cycleTotalBytes > 0) {
             lastCycleBytes = cycleTotalBytes;
             lastCycleFilledBytes = filledBytes;
@@ -169,20 +194,18 @@ public final class WorkspaceAccount {
     }
 
     /** Books an array; the caller adds the same bytes to the ledger's totals. */
-    synchronized void arrayAdded(int owner, MemorySpace space, long bytes) {
+    void arrayAdded(int owner, MemorySpace space, long bytes) {
         int slot = slotOf(owner * SPACES.length + space.ordinal());
         cycleBytes[slot] += bytes;
         cycleTotalBytes += bytes;
-        long now = arrayBytes + bytes;
-        arrayBytes = now;
-        if (now > windowUsedBytes.get()) {
-            windowUsedBytes.accumulateAndGet(now, Math::max);
-        }
+        long now = arrayBytes.getPlain() + bytes;
+        arrayBytes.setOpaque(now);
+        windowUsedBytes = Math.max(windowUsedBytes, now);
     }
 
-    synchronized void spilled(long bytes) {
-        spills.incrementAndGet();
-        spilledBytes.addAndGet(bytes);
+    void spilled(long bytes) {
+        spills.setOpaque(spills.getPlain() + 1);
+        spilledBytes.setOpaque(spilledBytes.getPlain() + bytes);
         flows.spilled(bytes);
         cycleTotalBytes += bytes;
     }
@@ -199,30 +222,25 @@ public final class WorkspaceAccount {
     }
 
     /** Takes one array out; false when its cycle is over and it has gone with all others. */
-    synchronized boolean arrayRemoved(int owner, MemorySpace space, long bytes, long itsCycle) {
-        if (itsCycle != cycle) {
+    boolean arrayRemoved(int owner, MemorySpace space, long bytes, long itsCycle) {
+        if (itsCycle != postedCycle) {
             return false;
         }
         cycleBytes[slotOf(owner * SPACES.length + space.ordinal())] -= bytes;
-        arrayBytes = arrayBytes - bytes;
+        arrayBytes.setOpaque(arrayBytes.getPlain() - bytes);
         return true;
     }
 
-    /** Number of times that all arrays ended; tells whether an array is of the current cycle. */
-    public long cycle() {
-        return cycle;
-    }
-
-    /** Ends all arrays of the cycle; hands each owner's bytes in each space to {@code release} and returns their sum. */
-    synchronized long releaseArrays(Release release) {
+    /** Ends all arrays of {@code itsCycle}; hands each owner's bytes in each space to {@code release} and returns their sum. */
+    long releaseArrays(long itsCycle, Release release) {
         for (int i = 0; i < cycleSize; i++) {
             release.accept(cycleKeys[i] / SPACES.length, SPACES[cycleKeys[i] % SPACES.length], cycleBytes[i]);
         }
-        long sum = arrayBytes;
+        long sum = arrayBytes.getPlain();
         cycleSize = 0;
-        arrayBytes = 0;
-        cycle = cycle + 1;
-        endCycle(sum);
+        arrayBytes.setOpaque(0);
+        postedCycle = itsCycle + 1;
+        endCycleOf(sum);
         return sum;
     }
 

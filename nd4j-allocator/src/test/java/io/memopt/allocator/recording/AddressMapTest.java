@@ -4,14 +4,9 @@ package io.memopt.allocator.recording;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -44,35 +39,5 @@ class AddressMapTest {
         assertThat(map.get(0)).isEqualTo(7);
         assertThat(map.remove(0)).isEqualTo(7);
         assertThat(map.values()).isEmpty();
-    }
-
-    @Test
-    void threads_doNotLoseEachOthersEntries() throws Exception {
-        ExecutorService threads = Executors.newFixedThreadPool(4);
-        try {
-            List<Callable<Boolean>> tasks = new ArrayList<>();
-            for (int t = 0; t < 4; t++) {
-                int own = t;
-                tasks.add(() -> insertAndRemoveHalf(own));
-            }
-            for (var done : threads.invokeAll(tasks)) {
-                assertThat(done.get()).isTrue();
-            }
-        } finally {
-            threads.shutdownNow();
-        }
-        assertThat(map.size()).isEqualTo(4 * 5000);
-    }
-
-    /** Neighbours belong to different threads. */
-    private boolean insertAndRemoveHalf(int thread) {
-        boolean right = true;
-        for (int i = 1; i <= 10_000; i++) {
-            right &= map.put(64L * i + 16L * thread, i) == null;
-        }
-        for (int i = 1; i <= 10_000; i += 2) {
-            right &= Integer.valueOf(i).equals(map.remove(64L * i + 16L * thread));
-        }
-        return right;
     }
 }
