@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
@@ -18,7 +19,9 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.learning.GradientUpdater;
 import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.linalg.learning.regularization.L2Regularization;
 import org.nd4j.linalg.learning.regularization.Regularization;
+import org.nd4j.linalg.learning.regularization.WeightDecay;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -75,9 +78,18 @@ final class UpdateTimes {
         return elements;
     }
 
+    /** Penalties that make no arrays, as others would leave to the Java garbage collector; those count as two of them. */
     private static List<Regularization> penalties(BaseLayer conf, String parameter) {
         List<Regularization> penalties = conf.getRegularizationByParam(parameter);
-        return penalties == null ? List.of() : penalties;
+        if (penalties == null) {
+            return List.of();
+        }
+        return penalties.stream().flatMap(UpdateTimes::inPlace).toList();
+    }
+
+    private static Stream<Regularization> inPlace(Regularization penalty) {
+        boolean known = penalty instanceof L2Regularization || penalty instanceof WeightDecay;
+        return known ? Stream.of(penalty) : Stream.of(new L2Regularization(1), new L2Regularization(1));
     }
 
     private static double least(Kind kind, INDArray gradient) {
