@@ -7,7 +7,7 @@ import java.util.List;
 /** How activations of one network can be kept or computed again. Threading: the training thread. */
 interface ActivationLever {
 
-    /** Ways to keep activations, {@link Keep#ALL} first. */
+    /** Ways to keep activations, {@link Keep#ALL} first, then fewer and fewer, {@link #least} among them. */
     List<Keep> choices();
 
     /** The choice that keeps least and is the same in every decision; others may depend on times. */

@@ -10,6 +10,7 @@ public final class BudgetException extends RuntimeException {
 
     private final long limitBytes;
     private final long leastBytes;
+    private final String how;
 
     BudgetException(String network, int batch, long limitBytes, long leastBytes, String how, String more) {
         super(network + " cannot be trained with minibatches of " + batch + " examples within "
@@ -17,6 +18,12 @@ public final class BudgetException extends RuntimeException {
                 + ", with " + how + ". Give it that much, or train with smaller minibatches." + more);
         this.limitBytes = limitBytes;
         this.leastBytes = leastBytes;
+        this.how = how;
+    }
+
+    /** The way to train that takes the least. */
+    String how() {
+        return how;
     }
 
     /** The budget. */

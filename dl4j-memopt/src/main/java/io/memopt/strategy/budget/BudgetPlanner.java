@@ -6,8 +6,10 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.Untouched;
+import io.memopt.strategy.convolution.LeanConvolutions;
 import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.TrainingSteps;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -33,10 +35,10 @@ final class BudgetPlanner {
     static final int MAX_TIMED = 3;
     static final int ALIKE_PERCENT = 2;
     private static final double ALIKE = 1 + ALIKE_PERCENT / 100.0;
-    /** A pass that takes longer is timed once, others three times. */
-    private static final long LONG_NANOS = 1_500_000_000L;
+    /** Passes are timed until they took so long together, short ones at most {@value #MAX_TIMINGS} times. */
+    private static final long TIMING_NANOS = 1_000_000_000L;
 
-    private static final int TIMINGS = 3;
+    private static final int MAX_TIMINGS = 20;
 
     private final Model model;
     private final TrainingTracker tracker;
@@ -76,7 +78,8 @@ final class BudgetPlanner {
      * Decides.
      *
      * @param accumulate minibatches of one update
-     * @throws BudgetException if no way fits; nothing is in effect then
+     * @param convolutions begun here, before the ways to train are compared
+     * @throws BudgetException if no way fits; nothing else is in effect then
      */
     static Decision decide(
             Model model,
@@ -84,14 +87,13 @@ final class BudgetPlanner {
             BudgetLevers levers,
             BudgetOptions options,
             int accumulate,
-            long limit) {
+            long limit,
+            LeanConvolutions convolutions) {
         HeldMinibatch held = HeldMinibatch.of(model);
         levers.reuse(Reuse.RELEASED);
-        Trial trial = Trial.of(model, tracker, held);
         FlatBytes flat = FlatBytes.of(model);
-        PriceList prices = PriceList.of(
+        PriceList.Fixed fixed = new PriceList.Fixed(
                 model.batchSize(),
-                trial.memories(),
                 flat,
                 levers.guards()
                         ? TrainingSteps.guardBytes(model, flat.updater(), accumulate > 1 ? flat.gradients() : 0)
@@ -100,11 +102,14 @@ final class BudgetPlanner {
                 Trial.partsAllowed(model, options.exactness()),
                 accumulate > 1,
                 options.exactness());
+        Trial trial = Trial.of(
+                model, tracker, held, memory -> fixed.takesWhole(memory) <= limit, fixed.partsAllowed(), convolutions);
+        PriceList prices = PriceList.of(fixed, trial.plain(), trial.memories());
         return new BudgetPlanner(model, tracker, levers, held, limit, accumulate, prices, trial.lever()).decide();
     }
 
     private Decision decide() {
-        times.measureUpdate(Objects.requireNonNull(model.getGradientsViewArray(), "gradients"));
+        times.measureUpdate(model, Objects.requireNonNull(model.getGradientsViewArray(), "gradients"));
         Optional<Priced> measured = Optional.empty();
         for (int timed = 0; timed < MAX_TIMED; timed++) {
             Priced best = best();
@@ -189,22 +194,29 @@ final class BudgetPlanner {
         if (!unprovable.contains(way)) {
             held.give(0, way.partOf(prices.batch()));
             try {
-                Untouched.by(model, () -> times.measured(way, fastestPass()));
+                Untouched.by(model, () -> times.measured(way, typicalPass()));
             } finally {
                 held.restore();
             }
         }
     }
 
-    private double fastestPass() {
+    /** Median, since the time of an iteration that it is compared with is one, of the later half, which the JVM has compiled. */
+    private double typicalPass() {
         pass();
-        double least = Double.MAX_VALUE;
-        for (int i = 0; i < TIMINGS && (i == 0 || least < LONG_NANOS); i++) {
-            long begun = System.nanoTime();
+        List<Long> nanos = new ArrayList<>();
+        long begun = System.nanoTime();
+        while (nanos.size() < MAX_TIMINGS && System.nanoTime() - begun < TIMING_NANOS) {
+            long before = System.nanoTime();
             pass();
-            least = Math.min(least, (double) (System.nanoTime() - begun));
+            nanos.add(System.nanoTime() - before);
         }
-        return least;
+        return nanos.stream()
+                .skip(nanos.size() / 2)
+                .sorted()
+                .skip((nanos.size() - nanos.size() / 2 - 1) / 2)
+                .findFirst()
+                .orElseThrow();
     }
 
     private void pass() {

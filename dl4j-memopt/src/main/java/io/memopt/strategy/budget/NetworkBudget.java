@@ -10,9 +10,11 @@ import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
 import io.memopt.listeners.training.ModelObserver;
 import io.memopt.listeners.training.TrainingTracker;
+import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.NetworkIdentity;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.SampleMinibatch;
+import io.memopt.strategy.convolution.LeanConvolutions;
 import io.memopt.strategy.step.FirstMinibatch;
 import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.NetworkScopes;
@@ -42,6 +44,9 @@ import org.slf4j.LoggerFactory;
  * <p>Threading: decisions on the training thread; reports from any.
  */
 public final class NetworkBudget implements ModelObserver, TrainingObserver, AutoCloseable {
+    /** A refusal names so much more than its own passes took. */
+    private static final int MARGIN = 64;
+
     private static final Logger log = LoggerFactory.getLogger(NetworkBudget.class);
     private static final double NANOS_PER_MILLI = 1e6;
     /** Iterations that the actual time is the median of. */
@@ -58,6 +63,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private final MemorySpace space = Nd4jFacts.isCuda() ? MemorySpace.DEVICE : MemorySpace.HOST;
     private final BudgetProfile profile;
     private final FirstMinibatch first;
+    private final LeanConvolutions convolutions = new LeanConvolutions();
     private final long[] stepNanos = new long[KEPT];
     private int iterations;
     private volatile @Nullable Outcome outcome;
@@ -186,6 +192,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
 
     private void undo(Model model, PeakWindow fresh) {
         fresh.close();
+        convolutions.close();
         levers.release(model);
         first.resume();
     }
@@ -195,10 +202,18 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         long limit = limit(model);
         String key = key(model);
         Optional<BudgetProfile.Remembered> known = profile.find(key).filter(choice -> again(model, choice, limit));
-        BudgetProfile.Remembered choice = known.orElseGet(() -> decidedAnew(model, limit));
-        long deciding = Math.max(0, peaks.take().reservedBytes(space) - others);
+        BudgetProfile.Remembered choice;
+        try {
+            choice = known.orElseGet(() -> decidedAnew(model, limit));
+        } catch (BudgetException e) {
+            long deciding = taken(peaks, others);
+            deciding += deciding / MARGIN; // a decision that finds a way goes on to time it
+            throw deciding > e.leastBytes() ? tooMuchToDecide(model, limit, deciding, e.how(), e.leastBytes()) : e;
+        }
+        long deciding = taken(peaks, others);
         if (deciding > limit) {
-            throw tooMuchToDecide(model, limit, deciding, choice.chosen());
+            BudgetRow chosen = choice.chosen();
+            throw tooMuchToDecide(model, limit, deciding, chosen.strategy(), chosen.peakBytes());
         }
         if (known.isEmpty()) {
             profile.put(key, choice);
@@ -232,25 +247,41 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
             return false;
         }
         levers.reuse(Reuse.RELEASED);
-        return BudgetPlanner.begin(model, levers, way, model.batchSize(), accumulate);
+        lean(model);
+        boolean served = BudgetPlanner.begin(model, levers, way, model.batchSize(), accumulate);
+        if (!served) {
+            convolutions.close();
+        }
+        return served;
+    }
+
+    private void lean(Model model) {
+        if (space == MemorySpace.HOST) {
+            convolutions.begin(NetworkAccess.layers(model));
+        }
     }
 
     private BudgetProfile.Remembered decidedAnew(Model model, long limit) {
-        BudgetPlanner.Decision decision = BudgetPlanner.decide(model, tracker, levers, options, accumulate, limit);
+        BudgetPlanner.Decision decision =
+                BudgetPlanner.decide(model, tracker, levers, options, accumulate, limit, convolutions);
         List<BudgetRow> rows =
                 decision.prices().ways().stream().map(way -> row(decision, way)).toList();
         return new BudgetProfile.Remembered(
                 row(decision, decision.prices().plain()), row(decision, decision.chosen()), ParetoFront.of(rows));
     }
 
-    private BudgetException tooMuchToDecide(Model model, long limit, long deciding, BudgetRow chosen) {
+    private long taken(PeakWindow peaks, long others) {
+        return Math.max(0, peaks.take().reservedBytes(space) - others);
+    }
+
+    private BudgetException tooMuchToDecide(Model model, long limit, long deciding, String how, long training) {
         return new BudgetException(
                 name,
                 model.batchSize(),
                 limit,
                 deciding,
-                chosen.strategy(),
-                " Training itself would need no more than " + ByteSize.format(chosen.peakBytes())
+                how,
+                " Training itself would need no more than " + ByteSize.format(training)
                         + ", but passes with " + PassMemory.HIGH + " examples and a copy of the gradients took that"
                         + " much to find it out. With larger minibatches they are a smaller share.");
     }
@@ -353,7 +384,11 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
 
     @Override
     public void workerBegins(Model model) {
-        if (!toldWorker && tracker.originalOf(model) == network.get()) {
+        boolean its = tracker.originalOf(model) == network.get();
+        if (its && outcome != null) {
+            lean(model);
+        }
+        if (!toldWorker && its) {
             toldWorker = true;
             log.warn(
                     "{} is trained by threads with copies of it: the budget of {} is that of one of them, and only kept once"
@@ -367,6 +402,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     @Override
     public void close() {
         first.close();
+        convolutions.close();
         tracker.removeModelObserver(this);
         tracker.removeObserver(this);
         synchronized (this) {

@@ -69,7 +69,8 @@ final class PassMemory {
                 .filter(array -> NetworkWorkspaces.serves(array.workspace()))
                 .map(array -> PlannedArray.of(array, false))
                 .toList();
-        return ArenaPlan.of(arrays, PlanOptions.within(PLANNING));
+        return ArenaPlan.of(
+                arrays, PlanOptions.greedy()); // What counts are its arrays: plans for other batches follow from them.
     }
 
     /** Bytes at {@code batch}, with planned workspaces or with ND4J's own; empty when there is no plan for that batch. */

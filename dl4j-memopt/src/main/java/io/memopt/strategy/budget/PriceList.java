@@ -7,6 +7,7 @@ import io.memopt.strategy.Reuse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
@@ -34,9 +35,9 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
     }
 
     /**
-     * Prices.
+     * What does not depend on how activations are kept.
      *
-     * @param memories of each way to keep activations that can be told
+     * @param batch examples of a minibatch
      * @param flat what the network holds for good
      * @param guardBytes what a guarded step keeps; 0 for none, as in Deeplearning4j's own way
      * @param minibatchBytes inputs, labels and masks
@@ -44,35 +45,66 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
      * @param sums whether gradients are summed even for whole minibatches
      * @param loosest class of exactness allowed
      */
-    static PriceList of(
+    record Fixed(
             int batch,
-            Map<Keep, PassMemory> memories,
             FlatBytes flat,
             long guardBytes,
             long minibatchBytes,
             boolean partsAllowed,
             boolean sums,
             Exactness loosest) {
+
+        /** Bytes of the smallest way to compute whole minibatches in passes that take {@code memory}. */
+        long takesWhole(PassMemory memory) {
+            return KINDS.stream()
+                            .mapToLong(reuse -> memory.bytes(reuse, batch).orElse(Long.MAX_VALUE - always()))
+                            .min()
+                            .orElseThrow()
+                    + always();
+        }
+
+        private long always() {
+            return unguarded() + guardBytes;
+        }
+
+        private long unguarded() {
+            return flat.sum() + minibatchBytes + (sums ? flat.gradients() : 0);
+        }
+
+        /** Bytes in addition where minibatches are computed in {@code parts}. */
+        private long sum(int parts) {
+            return parts > 1 && !sums ? flat.gradients() : 0;
+        }
+
+        private boolean allows(Way way) {
+            return way.parts() == 1
+                    || (partsAllowed && way.exactness().compareTo(loosest) <= 0 && way.partOf(batch) >= PassMemory.LOW);
+        }
+    }
+
+    /**
+     * Prices.
+     *
+     * @param plain of plain training, if known
+     * @param memories of ways to keep activations
+     */
+    static PriceList of(Fixed fixed, Optional<PassMemory> plain, Map<Keep, PassMemory> memories) {
         List<Priced> ways = new ArrayList<>();
-        long always = flat.sum() + minibatchBytes + (sums ? flat.gradients() : 0);
         memories.forEach((keep, memory) -> {
             for (int parts : PARTS) {
-                Way whole = new Way(keep, parts, Reuse.RELEASED);
-                int part = whole.partOf(batch);
-                boolean allowed =
-                        parts == 1 || (partsAllowed && whole.exactness().compareTo(loosest) <= 0);
-                if (allowed && (parts == 1 || part >= PassMemory.LOW)) {
-                    long sum = parts > 1 && !sums ? flat.gradients() : 0;
-                    long rest = always + guardBytes + sum;
-                    for (Reuse reuse : KINDS) {
-                        OptionalLong bytes = memory.bytes(reuse, part);
-                        bytes.ifPresent(its -> ways.add(new Priced(new Way(keep, parts, reuse), rest + its)));
+                for (Reuse reuse : KINDS) {
+                    Way way = new Way(keep, parts, reuse);
+                    if (fixed.allows(way)) {
+                        long rest = fixed.always() + fixed.sum(parts);
+                        OptionalLong bytes = memory.bytes(reuse, way.partOf(fixed.batch));
+                        bytes.ifPresent(its -> ways.add(new Priced(way, rest + its)));
                     }
                 }
             }
         });
-        PassMemory plain = memories.get(Keep.ALL);
-        long plainBytes = plain == null ? 0 : plain.bytes(Reuse.OFF, batch).orElse(0);
-        return new PriceList(batch, new Priced(new Way(Keep.ALL, 1, Reuse.OFF), always + plainBytes), ways);
+        long plainBytes =
+                plain.map(its -> its.bytes(Reuse.OFF, fixed.batch).orElse(0)).orElse(0L);
+        Priced unchanged = new Priced(new Way(Keep.ALL, 1, Reuse.OFF), fixed.unguarded() + plainBytes);
+        return new PriceList(fixed.batch, unchanged, ways);
     }
 }

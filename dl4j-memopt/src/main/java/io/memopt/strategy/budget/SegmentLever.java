@@ -19,6 +19,7 @@ final class SegmentLever implements ActivationLever {
     private final TrainingTracker tracker;
     private final ChainCuts.Measured measured;
     private final List<Keep> choices = new ArrayList<>(List.of(Keep.ALL));
+    private final Keep least;
     private final Map<Keep, CheckpointedPass> passes = new HashMap<>();
 
     /** Measures the layers with the minibatch that {@code model} holds, in two passes. */
@@ -28,6 +29,11 @@ final class SegmentLever implements ActivationLever {
         ChainCuts.measure(model, tracker); // The first pass is that of a JVM that has not compiled it yet.
         this.measured = ChainCuts.measure(model, tracker);
         ChainCuts.of(measured.chain()).forEach(cut -> choices.add(new Keep(cut.ends())));
+        Segments cut = ChainCuts.least(measured.chain());
+        this.least = cut.count() > 1 ? new Keep(cut.ends()) : Keep.ALL;
+        if (!choices.contains(least)) {
+            choices.add(least);
+        }
     }
 
     @Override
@@ -37,8 +43,7 @@ final class SegmentLever implements ActivationLever {
 
     @Override
     public Keep least() {
-        Segments cut = ChainCuts.least(measured.chain());
-        return cut.count() > 1 ? new Keep(cut.ends()) : Keep.ALL;
+        return least;
     }
 
     @Override

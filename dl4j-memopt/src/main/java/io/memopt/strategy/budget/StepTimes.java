@@ -5,7 +5,9 @@ package io.memopt.strategy.budget;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
+import org.deeplearning4j.nn.api.Model;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * How long an iteration takes in one way or another: measured where a pass was timed, elsewhere what follows from that.
@@ -17,8 +19,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * Where a part was not timed, the time is in proportion to that of the nearest size that was. Threading: confined.
  */
 final class StepTimes {
-    /** Goes over an array as long as the parameters: division by the batch, updater (three arrays), step. */
-    private static final int UPDATE_PASSES = 5;
+    /** Goes over an array as long as the parameters, where updaters cannot be timed: division by the batch, updater (three arrays), step. */
+    private static final int UPDATE_GOES = 5;
 
     private static final int TIMINGS = 3;
 
@@ -27,21 +29,24 @@ final class StepTimes {
     private final Map<Integer, Double> plainByPart = new HashMap<>();
     private final Map<Way, Double> measured = new HashMap<>();
     private double goNanos;
+    private double updateNanos;
 
     StepTimes(ActivationLever lever, int batch) {
         this.lever = lever;
         this.batch = batch;
     }
 
-    /** Times one go over {@code gradients}, whose bits stay. */
-    void measureUpdate(INDArray gradients) {
+    /** Times an update, and one go over {@code gradients}, which are not those of a minibatch any more. */
+    void measureUpdate(Model model, INDArray gradients) {
         double least = Double.MAX_VALUE;
         for (int i = 0; i < TIMINGS; i++) {
             long begun = System.nanoTime();
             gradients.muli(1);
+            Nd4j.getExecutioner().commit();
             least = Math.min(least, (double) (System.nanoTime() - begun));
         }
         goNanos = least;
+        updateNanos = UpdateTimes.of(model, gradients).orElse(UPDATE_GOES * goNanos);
     }
 
     /** One pass over the largest part of {@code way} took so long. */
@@ -66,7 +71,7 @@ final class StepTimes {
         // The last part may be smaller: time goes with examples.
         double shares = (double) batch / way.partOf(batch);
         double sums = parts > 1 ? 2.0 * parts * goNanos : 0;
-        return shares * passNanos + sums + UPDATE_PASSES * goNanos;
+        return shares * passNanos + sums + updateNanos;
     }
 
     private double plain(int part) {

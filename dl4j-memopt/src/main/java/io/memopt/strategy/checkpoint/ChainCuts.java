@@ -3,10 +3,9 @@
 package io.memopt.strategy.checkpoint;
 
 import io.memopt.listeners.training.TrainingTracker;
-import java.util.LinkedHashSet;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import org.deeplearning4j.nn.api.Model;
 
 /** Ways to cut a chain or a graph, from few activations computed again to many. Threading: the training thread. */
@@ -34,14 +33,15 @@ public final class ChainCuts {
         return new Measured(chain, Math.max(1, System.nanoTime() - begun - even.nanos(chain)));
     }
 
-    /** Different cuts of {@code chain}, none that keeps all; empty for a chain too short to be cut. {@link #least} is among them. */
+    /** Different cuts of {@code chain} that keep less and less, none that keeps all; empty for a chain too short to be cut. */
     public static List<Segments> of(Chain chain) {
-        Set<Segments> cuts = new LinkedHashSet<>();
-        for (double share : SHARES) {
-            cuts.add(SegmentPlanner.plan(chain, (long) (share * chain.bytes())));
-        }
-        cuts.add(least(chain));
-        return cuts.stream().filter(cut -> cut.count() > 1).toList();
+        long[] budgets = Arrays.stream(SHARES)
+                .mapToLong(share -> (long) (share * chain.bytes()))
+                .toArray();
+        return SegmentPlanner.planEach(chain, budgets).stream()
+                .filter(cut -> cut.count() > 1)
+                .distinct()
+                .toList();
     }
 
     /** The cut that keeps least, the same however long layers took, so that what a network needs at least can be told again. */

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.checkpoint;
 
+import io.memopt.strategy.convolution.LeanConvolutions;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.layers.ActivationLayer;
@@ -28,7 +29,9 @@ final class LayerRules {
                 || type == SubsamplingLayer.class
                 || type == ActivationLayer.class
                 || type == DenseLayer.class;
-        return !known || layer.getHelper() != null || isRandom(layer.conf().getLayer());
+        return !known
+                || (layer.getHelper() != null && !LeanConvolutions.compute(layer))
+                || isRandom(layer.conf().getLayer());
     }
 
     /** Whether the output of layer {@code index} of a chain can be kept. */

@@ -3,8 +3,10 @@
 package io.memopt.strategy.checkpoint;
 
 import java.util.ArrayList;
-import java.util.Comparator;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
@@ -24,53 +26,55 @@ import org.jspecify.annotations.Nullable;
  *         k       k      (k: kept)
  * </pre>
  *
- * <p>Exact for some 40 layers while a prefix has at most {@value #MAX_POINTS} such pairs; of more pairs, and of sizes of segments in
- * longer chains, an even selection is looked at. O(bounds * n^2 * points), bounded to about a second.
+ * <p>One search answers for several budgets. It is exact for some 35 layers while a prefix has at most {@value #MAX_POINTS} such pairs; of
+ * more pairs, and of sizes of segments in longer chains, an even selection is looked at. O(bounds * c^2 * points) for c places where the
+ * chain can be cut, at most some {@value #MAX_STEPS} steps for up to 700 of them, i.e. about a second; 32 bytes for each place and point.
  */
 final class SegmentPlanner {
-    /** Steps of the search at most, about a second. */
-    private static final long MAX_STEPS = 1 << 25;
+    /** Pairs that are looked at, at most: some 5 ns each. */
+    static final long MAX_STEPS = 1 << 27;
 
     static final int MAX_POINTS = 128;
-    private static final int MAX_POINTS_OF_LONG = 32;
-    static final int LONG = 64;
+    private static final int MIN_POINTS = 8;
     private static final int MIN_BOUNDS = 32;
 
-    private static final Comparator<Point> BY_BYTES =
-            Comparator.comparingLong(Point::kept).thenComparingLong(Point::nanos);
-
     private final Chain chain;
-    private final long budget;
+    private final long[] budgets;
+    private final long loosest;
     private final int length;
-    private final int maxPoints;
-    private final int maxBounds;
+    /** Where segments may begin or end: 0, each place where the chain can be cut, its length. */
+    private final int[] places;
+    /** Index of the last place. */
+    private final int whole;
+
     private final long[][] bytes;
     private final long[][] kept;
     private final long[][] nanos;
-    private final boolean[] cuttable;
-    private @Nullable Best fitting;
+    private final PrefixFronts fronts;
+    private final @Nullable Best[] fitting;
     private @Nullable Best smallest;
 
-    private SegmentPlanner(Chain chain, long budget) {
+    private SegmentPlanner(Chain chain, long[] budgets) {
         this.chain = chain;
-        this.budget = budget;
+        this.budgets = budgets;
+        this.loosest = Arrays.stream(budgets).max().orElse(0);
         this.length = chain.length();
-        this.maxPoints = length <= LONG ? MAX_POINTS : MAX_POINTS_OF_LONG;
-        this.maxBounds = (int) Math.max(MIN_BOUNDS, 2 * MAX_STEPS / Math.max(1, (long) length * length * maxPoints));
-        this.cuttable = new boolean[length];
-        for (int end = 1; end < length; end++) {
-            cuttable[end] = chain.cuttable(end);
-        }
-        this.bytes = new long[length][length + 1];
-        this.kept = new long[length][length + 1];
-        this.nanos = new long[length][length + 1];
-        for (int start = 0; start < length; start++) {
-            for (int end = start + 1; end <= length; end++) {
-                bytes[start][end] = Segments.segmentBytes(chain, start, end, end == length);
-                kept[start][end] = chain.keptBytes(start, end);
-                nanos[start][end] = Segments.segmentNanos(chain, start, end);
+        this.places = IntStream.rangeClosed(0, length)
+                .filter(end -> end == 0 || end == length || chain.cuttable(end))
+                .toArray();
+        this.whole = places.length - 1;
+        this.bytes = new long[whole][whole + 1];
+        this.kept = new long[whole][whole + 1];
+        this.nanos = new long[whole][whole + 1];
+        for (int start = 0; start < whole; start++) {
+            for (int end = start + 1; end <= whole; end++) {
+                bytes[start][end] = Segments.segmentBytes(chain, places[start], places[end], end == whole);
+                kept[start][end] = chain.keptBytes(places[start], places[end]);
+                nanos[start][end] = Segments.segmentNanos(chain, places[start], places[end]);
             }
         }
+        this.fronts = new PrefixFronts(whole, points());
+        this.fitting = new Best[budgets.length];
     }
 
     /**
@@ -79,131 +83,109 @@ final class SegmentPlanner {
      * @param chain at least one layer
      */
     static Segments plan(Chain chain, long budget) {
-        return new SegmentPlanner(chain, budget).search();
+        return planEach(chain, budget).get(0);
     }
 
-    private Segments search() {
+    /** The same for each of {@code budgets}, by one search. */
+    static List<Segments> planEach(Chain chain, long... budgets) {
+        if (chain.length() == 0) {
+            throw new IllegalArgumentException("the chain has no layer, expected at least one");
+        }
+        return new SegmentPlanner(chain, budgets.clone()).search();
+    }
+
+    private int points() {
+        return (int) Math.min(MAX_POINTS, Math.max(MIN_POINTS, MAX_STEPS / (MIN_BOUNDS * squared())));
+    }
+
+    private int maxBounds() {
+        return (int) Math.max(MIN_BOUNDS, MAX_STEPS / (squared() * points()));
+    }
+
+    private long squared() {
+        return (long) whole * whole;
+    }
+
+    private List<Segments> search() {
         for (long bound : bounds()) {
             within(bound);
         }
-        Best best = fitting != null ? fitting : smallest;
-        if (best == null) {
-            throw new IllegalArgumentException("the chain has no layer, expected at least one");
-        }
-        List<Integer> ends = new ArrayList<>();
-        for (Point point = best.prefix; point != null && point.end > 0; point = point.before) {
-            ends.add(0, point.end);
-        }
-        ends.add(length);
-        return new Segments(ends);
+        return Arrays.stream(fitting)
+                .map(best -> Objects.requireNonNull(best != null ? best : smallest, "some cut is the smallest"))
+                .map(best -> new Segments(best.ends))
+                .toList();
     }
 
     /** Sizes that a largest segment can have. */
     private long[] bounds() {
         LongStream.Builder all = LongStream.builder();
-        for (int start = 0; start < length; start++) {
-            for (int end = start + 1; end <= length; end++) {
+        for (int start = 0; start < whole; start++) {
+            for (int end = start + 1; end <= whole; end++) {
                 all.add(bytes[start][end]);
             }
         }
-        long[] sorted = all.build()
-                .filter(size -> size <= Math.max(budget, floor()))
-                .distinct()
-                .sorted()
-                .toArray();
-        if (sorted.length <= maxBounds) {
-            return sorted;
-        }
-        long[] thinned = new long[maxBounds];
-        for (int i = 0; i < maxBounds; i++) {
-            thinned[i] = sorted[(int) ((long) (i + 1) * sorted.length / maxBounds) - 1];
+        long most = Math.max(loosest, floor());
+        long[] sorted =
+                all.build().filter(size -> size <= most).distinct().sorted().toArray();
+        int count = Math.min(sorted.length, maxBounds());
+        long[] thinned = new long[count];
+        for (int i = 0; i < count; i++) {
+            thinned[i] = sorted[(int) ((long) (i + 1) * sorted.length / count) - 1];
         }
         return thinned;
     }
 
     /** What some schedule needs, so that no larger segment can be part of the smallest. */
     private long floor() {
-        return Segments.even(length, index -> cuttable[index + 1]).bytes(chain);
+        return Segments.even(length, index -> chain.cuttable(index + 1)).bytes(chain);
     }
 
     private void within(long bound) {
-        List<List<Point>> prefixes = new ArrayList<>();
-        prefixes.add(List.of(new Point(0, 0, 0, null)));
-        for (int end = 1; end < length; end++) {
-            prefixes.add(cuttable[end] ? prefix(prefixes, end, bound) : List.of());
-        }
-        for (int start = 0; start < length; start++) {
-            if (bytes[start][length] <= bound) {
-                prefixes.get(start).forEach(point -> consider(point, bound));
+        for (int end = 1; end < whole; end++) {
+            fronts.clear(end);
+            for (int start = end - 1; start >= 0 && bytes[start][end] <= bound; start--) {
+                fronts.extend(end, start, kept[start][end], nanos[start][end], worthwhile() - bound);
             }
         }
-    }
-
-    private List<Point> prefix(List<List<Point>> prefixes, int end, long bound) {
-        List<Point> points = new ArrayList<>();
-        for (int start = end - 1; start >= 0 && bytes[start][end] <= bound; start--) {
-            long keeps = kept[start][end];
-            long again = nanos[start][end];
-            for (Point before : prefixes.get(start)) {
-                if (before.kept + keeps + bound <= worthwhile()) {
-                    points.add(new Point(end, before.kept + keeps, before.nanos + again, before));
-                }
+        for (int start = 0; start < whole; start++) {
+            for (int way = 0; bytes[start][whole] <= bound && way < fronts.size(start); way++) {
+                consider(start, way, bound);
             }
         }
-        return thinned(undominated(points));
     }
 
     /** Bytes above which a schedule neither fits nor is the smallest. */
     private long worthwhile() {
-        return Math.max(budget, smallest == null ? Long.MAX_VALUE : smallest.total);
+        return Math.max(loosest, smallest == null ? Long.MAX_VALUE : smallest.total);
     }
 
-    private static List<Point> undominated(List<Point> points) {
-        points.sort(BY_BYTES);
-        List<Point> front = new ArrayList<>();
-        long least = Long.MAX_VALUE;
-        for (Point point : points) {
-            if (point.nanos < least) {
-                front.add(point);
-                least = point.nanos;
+    private void consider(int prefix, int way, long bound) {
+        long total = fronts.kept(prefix, way) + bound;
+        long time = fronts.nanos(prefix, way);
+        for (int i = 0; i < budgets.length; i++) {
+            if (total <= budgets[i] && (fitting[i] == null || fitting[i].isSlower(time, total))) {
+                fitting[i] = found(prefix, way, total);
             }
         }
-        return front;
-    }
-
-    /** The first and the last always stay. */
-    private List<Point> thinned(List<Point> front) {
-        if (front.size() <= maxPoints) {
-            return front;
-        }
-        List<Point> some = new ArrayList<>();
-        for (int i = 0; i < maxPoints; i++) {
-            some.add(front.get((int) ((long) i * (front.size() - 1) / (maxPoints - 1))));
-        }
-        return some;
-    }
-
-    private void consider(Point prefix, long bound) {
-        Best found = new Best(prefix, prefix.kept + bound);
-        if (found.total <= budget && (fitting == null || found.isFaster(fitting))) {
-            fitting = found;
-        }
-        if (smallest == null || found.isSmaller(smallest)) {
-            smallest = found;
+        if (smallest == null || smallest.isLarger(time, total)) {
+            smallest = found(prefix, way, total);
         }
     }
 
-    /** A way to cut a prefix of the chain; {@code before} is the rest of it. */
-    private record Point(
-            int end, long kept, long nanos, @Nullable Point before) {}
+    private Best found(int prefix, int way, long total) {
+        List<Integer> ends = new ArrayList<>();
+        fronts.path(prefix, way).forEach(place -> ends.add(places[place]));
+        ends.add(length);
+        return new Best(ends, fronts.nanos(prefix, way), total);
+    }
 
-    private record Best(Point prefix, long total) {
-        boolean isFaster(Best other) {
-            return prefix.nanos < other.prefix.nanos || (prefix.nanos == other.prefix.nanos && total < other.total);
+    private record Best(List<Integer> ends, long nanos, long total) {
+        boolean isSlower(long time, long bytes) {
+            return time < nanos || (time == nanos && bytes < total);
         }
 
-        boolean isSmaller(Best other) {
-            return total < other.total || (total == other.total && prefix.nanos < other.prefix.nanos);
+        boolean isLarger(long time, long bytes) {
+            return bytes < total || (bytes == total && time < nanos);
         }
     }
 }

@@ -9,6 +9,7 @@ import io.memopt.allocator.cudnn.LayerEngine;
 import io.memopt.allocator.cudnn.LayerEngineException;
 import io.memopt.allocator.cudnn.LayerEngines;
 import io.memopt.allocator.cudnn.ScratchBudget;
+import io.memopt.strategy.HelperField;
 import io.memopt.strategy.NetworkAccess;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;

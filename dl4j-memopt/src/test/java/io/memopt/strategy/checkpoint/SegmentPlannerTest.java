@@ -94,6 +94,36 @@ class SegmentPlannerTest {
         assertThat(planned.nanos(chain)).isLessThan(chain.nanos());
     }
 
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+    void planEach_isWhatEachBudgetAloneGives(long seed) {
+        Random random = new Random(seed);
+        Chain chain = random(random, 12, any -> any.nextInt(5));
+        long all = chain.bytes();
+
+        List<Segments> together = SegmentPlanner.planEach(chain, all * 8 / 10, all / 2, all * 3 / 10);
+
+        assertThat(together)
+                .extracting(cut -> cut.nanos(chain))
+                .containsExactly(
+                        SegmentPlanner.plan(chain, all * 8 / 10).nanos(chain),
+                        SegmentPlanner.plan(chain, all / 2).nanos(chain),
+                        SegmentPlanner.plan(chain, all * 3 / 10).nanos(chain));
+    }
+
+    /** As many layers as a ResNet50 has, for which an even selection of bounds and pairs is looked at. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3})
+    void plan_ofLongGraph_computesLessAgainThanEvenSegmentsOfAsManyBytes(long seed) {
+        Chain chain = random(new Random(seed), 180, any -> 1 + any.nextInt(4));
+        Segments even = Segments.even(chain.length(), index -> chain.cuttable(index + 1));
+
+        Segments planned = SegmentPlanner.plan(chain, even.bytes(chain));
+
+        assertThat(planned.bytes(chain)).isLessThanOrEqualTo(even.bytes(chain));
+        assertThat(planned.nanos(chain)).isLessThan(even.nanos(chain) * 9 / 10);
+    }
+
     @Test
     void even_cutsOnlyWhereItMay() {
         Segments even = Segments.even(9, index -> index != 2);

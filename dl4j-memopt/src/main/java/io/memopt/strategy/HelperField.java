@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
 // SPDX-License-Identifier: Apache-2.0
-package io.memopt.strategy.cudnn;
+package io.memopt.strategy;
 
 import java.lang.reflect.Field;
 import org.deeplearning4j.nn.layers.LayerHelper;
 import org.jspecify.annotations.Nullable;
 
-/** A field of a layer class, read and written whatever its visibility. */
-final class HelperField {
+/** A field of a layer class, read and written whatever its visibility. Threading: as the field. */
+public final class HelperField {
     private final Field field;
 
     /** @throws IllegalStateException if this version of Deeplearning4j has no such field */
-    HelperField(Class<?> layer, String name) {
+    public HelperField(Class<?> layer, String name) {
         try {
             field = layer.getDeclaredField(name);
             field.setAccessible(true);
@@ -20,8 +20,8 @@ final class HelperField {
         }
     }
 
-    @Nullable
-    Object get(Object layer) {
+    /** What {@code layer} has there. */
+    public @Nullable Object get(Object layer) {
         try {
             return field.get(layer);
         } catch (IllegalAccessException e) {
@@ -29,7 +29,8 @@ final class HelperField {
         }
     }
 
-    void set(Object layer, @Nullable Object value) {
+    /** Puts {@code value} there. */
+    public void set(Object layer, @Nullable Object value) {
         try {
             field.set(layer, value);
         } catch (IllegalAccessException e) {
@@ -38,7 +39,7 @@ final class HelperField {
     }
 
     /** Puts {@code after} in the place of {@code before}; does nothing when something else is there. */
-    void exchange(Object layer, LayerHelper before, @Nullable Object after) {
+    public void exchange(Object layer, LayerHelper before, @Nullable Object after) {
         if (get(layer) == before) {
             set(layer, after);
         }

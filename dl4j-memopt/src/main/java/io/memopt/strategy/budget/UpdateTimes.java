@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import io.memopt.strategy.NetworkAccess;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.layers.FrozenLayer;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.indexing.NDArrayIndex;
+import org.nd4j.linalg.learning.GradientUpdater;
+import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.linalg.learning.regularization.L2Regularization;
+import org.nd4j.linalg.learning.regularization.Regularization;
+import org.nd4j.linalg.learning.regularization.WeightDecay;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How long an update of a network's parameters takes: its updaters, with states of their own, and its penalties on weights are applied
+ * to a share of the elements that each of them has. Gradients are written over, parameters and the network's updater state are not touched.
+ *
+ * <p>Threading: the training thread.
+ */
+final class UpdateTimes {
+    private static final Logger log = LoggerFactory.getLogger(UpdateTimes.class);
+
+    /** Of the elements, one in so many is timed, so that this takes less memory than passes do; the rest goes in proportion. */
+    private static final int SHARE = 16;
+
+    private static final int TIMINGS = 3;
+
+    private UpdateTimes() {}
+
+    /** What is done with some of the parameters. */
+    private record Kind(IUpdater updater, List<Regularization> penalties) {}
+
+    /** Nanoseconds of one update; empty when an updater of the user's does not work on a part of the parameters. */
+    static OptionalDouble of(Model model, INDArray gradients) {
+        INDArray flat = gradients.reshape(1, gradients.length());
+        double nanos = 0;
+        try (MemoryWorkspace outside = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            for (Map.Entry<Kind, Long> each : elements(model).entrySet()) {
+                long some = Math.max(1, each.getValue() / SHARE);
+                INDArray part = flat.get(NDArrayIndex.all(), NDArrayIndex.interval(0, some));
+                nanos += least(each.getKey(), part) * each.getValue() / some;
+            }
+        } catch (RuntimeException e) {
+            log.debug("Updates of {} cannot be timed.", model.getClass(), e);
+            return OptionalDouble.empty();
+        }
+        return OptionalDouble.of(nanos);
+    }
+
+    private static Map<Kind, Long> elements(Model model) {
+        Map<Kind, Long> elements = new LinkedHashMap<>();
+        for (Layer layer : NetworkAccess.layers(model)) {
+            if (layer instanceof FrozenLayer || !(layer.conf().getLayer() instanceof BaseLayer conf)) {
+                continue;
+            }
+            layer.paramTable().forEach((name, parameter) -> {
+                IUpdater updater = conf.getUpdaterByParam(name);
+                if (updater != null) {
+                    Kind kind = new Kind(updater, penalties(conf, name));
+                    elements.merge(kind, parameter.length(), Long::sum);
+                }
+            });
+        }
+        return elements;
+    }
+
+    /** Penalties that make no arrays, as others would leave to the Java garbage collector; those count as two of them. */
+    private static List<Regularization> penalties(BaseLayer conf, String parameter) {
+        List<Regularization> penalties = conf.getRegularizationByParam(parameter);
+        if (penalties == null) {
+            return List.of();
+        }
+        return penalties.stream().flatMap(UpdateTimes::inPlace).toList();
+    }
+
+    private static Stream<Regularization> inPlace(Regularization penalty) {
+        boolean known = penalty instanceof L2Regularization || penalty instanceof WeightDecay;
+        return known ? Stream.of(penalty) : Stream.of(new L2Regularization(1), new L2Regularization(1));
+    }
+
+    private static double least(Kind kind, INDArray gradient) {
+        long length = kind.updater.stateSize(gradient.length());
+        try (INDArray parameters = Nd4j.zeros(gradient.dataType(), gradient.shape());
+                INDArray state = Nd4j.zeros(gradient.dataType(), 1, Math.max(1, length))) {
+            GradientUpdater<?> updater = instantiate(kind.updater, length == 0 ? null : state);
+            double least = Double.MAX_VALUE;
+            for (int i = 0; i < TIMINGS; i++) {
+                long begun = System.nanoTime();
+                gradient.divi(1);
+                kind.penalties.forEach(penalty -> penalty.apply(parameters, gradient, 1, 0, 0));
+                updater.applyUpdater(gradient, 0, 0);
+                parameters.subi(gradient);
+                Nd4j.getExecutioner().commit();
+                least = Math.min(least, (double) (System.nanoTime() - begun));
+            }
+            return least;
+        }
+    }
+
+    @SuppressWarnings("NullAway") // Updaters without a state are given none.
+    private static GradientUpdater<?> instantiate(IUpdater kind, @Nullable INDArray state) {
+        return kind.instantiate(state, state != null);
+    }
+}

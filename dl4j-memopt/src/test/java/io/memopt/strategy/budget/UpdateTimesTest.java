@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.GradientUpdater;
+import org.nd4j.linalg.learning.config.AMSGrad;
+import org.nd4j.linalg.learning.config.AdaDelta;
+import org.nd4j.linalg.learning.config.AdaGrad;
+import org.nd4j.linalg.learning.config.AdaMax;
+import org.nd4j.linalg.learning.config.Adam;
+import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.linalg.learning.config.Nadam;
+import org.nd4j.linalg.learning.config.Nesterovs;
+import org.nd4j.linalg.learning.config.NoOp;
+import org.nd4j.linalg.learning.config.RmsProp;
+import org.nd4j.linalg.learning.config.Sgd;
+
+class UpdateTimesTest {
+
+    static IUpdater[] updaters() {
+        return new IUpdater[] {
+            new Sgd(0.1),
+            new Nesterovs(0.1, 0.9),
+            new Adam(1e-3),
+            new AdaMax(1e-3),
+            new AMSGrad(1e-3),
+            new Nadam(1e-3),
+            new AdaGrad(1e-2),
+            new AdaDelta(),
+            new RmsProp(1e-3),
+            new NoOp()
+        };
+    }
+
+    @ParameterizedTest
+    @MethodSource("updaters")
+    void update_isTimed_andChangesNeitherParametersNorState(IUpdater updater) {
+        MultiLayerNetwork network = trained(updater);
+        INDArray parameters = network.params().dup();
+        INDArray state = network.getUpdater().getStateViewArray();
+        INDArray before = state == null ? null : state.dup();
+
+        assertThat(UpdateTimes.of(network, network.getGradientsViewArray()).orElseThrow())
+                .isPositive();
+
+        assertThat(network.params()).isEqualTo(parameters);
+        assertThat(network.getUpdater().getStateViewArray()).isEqualTo(before);
+    }
+
+    @Test
+    void updaterThatDoesNotWork_isNotTimed() {
+        MultiLayerNetwork network = trained(new Sgd(0.1));
+        IUpdater broken = new Sgd(0.1) {
+            @Override
+            public GradientUpdater<?> instantiate(INDArray view, boolean initialize) {
+                throw new IllegalArgumentException("not on a part");
+            }
+        };
+        ((DenseLayer) network.getLayer(0).conf().getLayer()).setIUpdater(broken);
+
+        assertThat(UpdateTimes.of(network, network.getGradientsViewArray())).isEmpty();
+    }
+
+    private static MultiLayerNetwork trained(IUpdater updater) {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .seed(1)
+                .updater(updater)
+                .l1(1e-4)
+                .l2(1e-3)
+                .list()
+                .layer(new DenseLayer.Builder().nOut(40).build())
+                .layer(new BatchNormalization())
+                .layer(new OutputLayer.Builder()
+                        .nOut(3)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .setInputType(InputType.feedForward(20))
+                .build());
+        network.init();
+        network.fit(new DataSet(Nd4j.rand(4, 20), Nd4j.ones(4, 3).divi(3)));
+        return network;
+    }
+}
