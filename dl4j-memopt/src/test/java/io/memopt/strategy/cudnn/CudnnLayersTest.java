@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
 import io.memopt.allocator.cudnn.ConvolutionPass;
-import io.memopt.strategy.HelperField;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
