@@ -94,55 +94,62 @@ final class Books {
             long key,
             long extra) {
         Entry entry = ENTRY[Entry.ordinal(details)];
-        if (entry == Entry.FREED) {
-            freed(key, time, thread);
-            return;
-        }
-        if (entry == Entry.VIEWED) {
-            views.created(address, key);
-            return;
-        }
         int owner = Entry.owner(details);
-        if (entry == Entry.EVENT) {
-            emit((int) rounded, time, thread, owner, Entry.workspace(where), address, bytes, extra);
-            return;
+        switch (entry) {
+            case ALLOCATED ->
+                allocated(allocation(time, details, where, address, bytes, rounded, (int) extra), key, thread);
+            case FREED -> freed(key, time, thread);
+            case VIEWED -> views.created(address, key);
+            case TRANSFERRED ->
+                transferred(DIRECTION[Entry.kind(details)], address, key, bytes, extra, time, thread, owner);
+            case EVENT -> emit((int) rounded, time, thread, owner, Entry.workspace(where), address, bytes, extra);
+            case ARRAY, ARRAY_RELEASED, ARRAYS_RELEASED, SCOPE_ENTERED -> {
+                WorkspaceAccount account = accountOf(Entry.workspace(where));
+                if (account != null) { // else its workspace is gone, and all that lay in it
+                    inWorkspace(account, entry, thread, time, details, where, address, bytes, rounded, key, extra);
+                }
+            }
         }
-        if (entry == Entry.TRANSFERRED) {
-            transferred(DIRECTION[Entry.kind(details)], address, key, bytes, extra, time, thread, owner);
-            return;
-        }
-        WorkspaceAccount account = accountOf(Entry.workspace(where));
+    }
+
+    private void inWorkspace(
+            WorkspaceAccount account,
+            Entry entry,
+            long thread,
+            long time,
+            long details,
+            long where,
+            long address,
+            long bytes,
+            long rounded,
+            long key,
+            long extra) {
         MemorySpace space = SPACE[Entry.space(details)];
-        if (entry == Entry.ALLOCATED) {
-            AllocationKind kind = KIND[Entry.kind(details)];
-            int width = Entry.elementBytes(details);
-            allocated(
-                    new LiveAllocation(
-                            kind,
-                            space,
-                            address,
-                            bytes,
-                            rounded,
-                            width,
-                            ownerFor(account, owner),
-                            time,
-                            Entry.iteration(where),
-                            account,
-                            null),
-                    key,
-                    thread);
-            return;
-        }
-        if (account == null) {
-            return; // its workspace is gone, and all that lay in it
-        }
+        int owner = Entry.owner(details);
         switch (entry) {
             case ARRAY -> array(account, space, owner, address, bytes, rounded, Entry.iteration(where), time, thread);
             case ARRAY_RELEASED -> arrayReleased(account, space, address, owner, rounded, key, extra, time, thread);
             case ARRAYS_RELEASED -> release(account, key, space, owner, time, thread);
             case SCOPE_ENTERED -> entered(account, space, owner, key, time, thread);
-            default -> throw new IllegalStateException("an entry of unknown kind " + entry);
+            default -> throw new IllegalArgumentException(entry + " is no matter of a workspace");
         }
+    }
+
+    private LiveAllocation allocation(
+            long time, long details, long where, long address, long requested, long rounded, int site) {
+        WorkspaceAccount account = accountOf(Entry.workspace(where));
+        return new LiveAllocation(
+                KIND[Entry.kind(details)],
+                SPACE[Entry.space(details)],
+                address,
+                requested,
+                rounded,
+                Entry.elementBytes(details),
+                ownerFor(account, Entry.owner(details)),
+                time,
+                Entry.iteration(where),
+                account,
+                site == 0 ? null : siteTable.siteOf(site - 1));
     }
 
     int ownerFor(@Nullable WorkspaceAccount account, int context) {

@@ -7,7 +7,7 @@ import io.memopt.allocator.event.MemorySpace;
 
 /** What an entry of a {@link Journal} tells, and how its small figures share two words. */
 enum Entry {
-    /** Memory of its own became live. */
+    /** Memory of its own became live; extra is the number of its site and one more, 0 for none. */
     ALLOCATED,
     /** What has the key is about to be given back. */
     FREED,

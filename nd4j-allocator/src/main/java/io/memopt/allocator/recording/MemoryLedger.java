@@ -49,7 +49,7 @@ public final class MemoryLedger {
 
     /** Names of workspaces with flows of their own; a program that makes up names shares the rest. */
     private static final int MAX_WORKSPACE_NAMES = 4096;
-    /** Entry, boxed key, {@link LiveAllocation}; estimated from object layouts with compressed references. */
+    /** Slots of the tables, {@link LiveAllocation}; estimated from object layouts with compressed references. */
     private static final long LIVE_BYTES = 200;
 
     private static final long OWNER_BYTES = 512;
@@ -175,25 +175,6 @@ public final class MemoryLedger {
         if (kind.isSpill()) {
             context.spill();
         }
-        if (kind == AllocationKind.DETACHED && AllocationSites.isLooked(requested)) {
-            String site = sites.siteFor(books.ownerFor(account, owner), requested);
-            journals.posted(() -> books.allocated(
-                    new LiveAllocation(
-                            kind,
-                            space,
-                            address,
-                            requested,
-                            rounded,
-                            elementBytes,
-                            books.ownerFor(account, owner),
-                            System.nanoTime(),
-                            context.iteration(owners),
-                            account,
-                            site),
-                    key,
-                    context.threadId()));
-            return;
-        }
         write(
                 context,
                 Entry.ALLOCATED.details(owner, kind, space, elementBytes),
@@ -202,7 +183,12 @@ public final class MemoryLedger {
                 requested,
                 rounded,
                 key,
-                0);
+                kind == AllocationKind.DETACHED && AllocationSites.isLooked(requested) ? siteId(owner, requested) : 0);
+    }
+
+    /** As the extra figure of {@link Entry#ALLOCATED}. */
+    private int siteId(int context, long requested) {
+        return books.siteTable.idOf(sites.siteFor(books.ownerFor(null, context), requested)) + 1;
     }
 
     /** Tells sinks how many views the large live arrays have: the recording ends. */
