@@ -4,7 +4,7 @@ package io.memopt.allocator.event;
 
 /**
  * A sink that keeps events for later readers, so that it may hear of them late and from any thread; still in the order of their
- * times. It calls {@link EventSource#post} before anyone reads what it keeps. While all sinks of a recording are of this kind,
+ * times, but for what a thread was just writing. It calls {@link EventSource#post} before anyone reads what it keeps. While all sinks of a recording are of this kind,
  * threads write down what happens and pass it on in batches, which costs them a fraction.
  */
 public interface DeferredSink extends EventSink {

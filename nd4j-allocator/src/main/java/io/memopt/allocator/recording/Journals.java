@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The {@link Journal}s of all threads, and the lock under which they are posted to the {@link Books}: merged in the order of their
  * times, up to the moment of the call. Who learns of an address from another thread reads its clock later than that thread wrote
- * its entry, so that no entry is posted before one that it depends on.
+ * its entry, so that no entry is posted before one that it depends on. A thread that is interrupted between reading its clock and
+ * writing has its entry posted next time, behind later ones of others, which know nothing of it.
  *
  * <p>Threading: any thread. Memory: 32 KiB for each thread that reported something and lives.
  */
