@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
-import one.profiler.AsyncProfiler;
 
 /**
  * A guard's share of the training thread's CPU time while nothing fails, sampled as {@link RecorderShare} does: what it remembers and
@@ -33,24 +32,13 @@ final class GuardShare {
 
     /** Samples while {@code work} runs on the main thread. */
     static GuardShare during(Runnable work) throws IOException {
-        AsyncProfiler profiler = AsyncProfiler.getInstance();
-        profiler.execute("start,event=ctimer,interval=1ms,threads");
-        work.run();
-        return of(profiler.execute("stop,collapsed,threads"));
-    }
-
-    /** Reads stacks, root first, as {@code frame;frame;frame count} a line. */
-    private static GuardShare of(String collapsed) {
         long all = 0;
         Map<String, Long> samples = new HashMap<>();
-        for (String line :
-                collapsed.lines().filter(its -> its.startsWith("[main")).toList()) {
-            int end = line.lastIndexOf(' ');
-            long count = Long.parseLong(line.substring(end + 1));
-            all += count;
-            for (String frame : line.substring(0, end).split(";", -1)) {
+        for (MainThreadStacks.Stack stack : MainThreadStacks.during(work)) {
+            all += stack.samples();
+            for (String frame : stack.frames()) {
                 if (WORK.stream().anyMatch(frame::startsWith)) {
-                    samples.merge(frame, count, Long::sum);
+                    samples.merge(frame, stack.samples(), Long::sum);
                     break;
                 }
             }

@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
-import one.profiler.AsyncProfiler;
 
 /**
  * The recorder's share of CPU time, by sampling with async-profiler: samples without safepoint bias, by CPU time of each
@@ -35,39 +34,26 @@ final class RecorderShare {
         this.methods = methods;
     }
 
-    /** Samples every thread of the JVM while {@code work} runs. */
+    /** Samples every thread of the JVM while {@code work} runs on the main one, which counts. */
     static RecorderShare during(Runnable work) throws IOException {
-        AsyncProfiler profiler = AsyncProfiler.getInstance();
-        profiler.execute("start,event=ctimer,interval=1ms,threads");
-        work.run();
-        return of(profiler.execute("stop,collapsed,threads"));
-    }
-
-    /** Reads stacks, root first, as {@code frame;frame;frame count} a line. */
-    private static RecorderShare of(String collapsed) {
         long all = 0;
         long ours = 0;
         Map<String, Long> methods = new HashMap<>();
-        for (String line : collapsed.lines().toList()) {
-            int end = line.lastIndexOf(' ');
-            if (!line.startsWith("[main")) {
-                continue;
-            }
-            long samples = Long.parseLong(line.substring(end + 1));
-            String[] frames = line.substring(0, end).split(";");
-            all += samples;
+        for (MainThreadStacks.Stack stack : MainThreadStacks.during(work)) {
+            List<String> frames = stack.frames();
+            all += stack.samples();
             int deepest = deepestOfOurs(frames);
             if (deepest >= 0 && !delegates(frames, deepest)) {
-                ours += samples;
-                methods.merge(frames[deepest], samples, Long::sum);
+                ours += stack.samples();
+                methods.merge(frames.get(deepest), stack.samples(), Long::sum);
             }
         }
         return new RecorderShare(all, ours, methods);
     }
 
-    private static int deepestOfOurs(String[] frames) {
-        for (int i = frames.length - 1; i >= 0; i--) {
-            String frame = frames[i];
+    private static int deepestOfOurs(List<String> frames) {
+        for (int i = frames.size() - 1; i >= 0; i--) {
+            String frame = frames.get(i);
             if (frame.startsWith(OURS) && HARNESS.stream().noneMatch(frame::startsWith)) {
                 return i;
             }
@@ -75,12 +61,12 @@ final class RecorderShare {
         return -1;
     }
 
-    private static boolean delegates(String[] frames, int from) {
-        if (frames[from].contains(ASKS)) {
+    private static boolean delegates(List<String> frames, int from) {
+        if (frames.get(from).contains(ASKS)) {
             return false;
         }
-        for (int i = from + 1; i < frames.length; i++) {
-            if (DELEGATES.stream().anyMatch(frames[i]::startsWith)) {
+        for (int i = from + 1; i < frames.size(); i++) {
+            if (DELEGATES.stream().anyMatch(frames.get(i)::startsWith)) {
                 return true;
             }
         }

@@ -65,13 +65,10 @@ final class Journals implements EventSource {
 
     /** As {@link #posted(Supplier)}. */
     void posted(Runnable action) {
-        lock.lock();
-        try {
-            post();
+        posted(() -> {
             action.run();
-        } finally {
-            lock.unlock();
-        }
+            return true;
+        });
     }
 
     @Override
