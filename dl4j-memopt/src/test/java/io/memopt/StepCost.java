@@ -26,7 +26,8 @@ import org.nd4j.linalg.factory.Nd4j;
  * quartile of its steps, which other load on the machine disturbs least; compared is each block with the plain one of
  * the same round. Last, the shares of the recorder and, where it is among the variants, of the guard in the samples of a profiler.
  *
- * <p>A program too, for machines on which the tests do not run. Arguments: rounds, then {@code FAMILY,batch} pairs; or
+ * <p>A program too, for machines on which the tests do not run. Arguments: rounds, or {@code rounds:VARIANT,VARIANT}, then {@code
+ * FAMILY,batch} pairs; or
  * {@code alone VARIANT FAMILY,batch} for one line of one variant.
  */
 public final class StepCost {
@@ -58,10 +59,6 @@ public final class StepCost {
     private final int rounds;
     private final Variant[] variants;
 
-    StepCost(int rounds) {
-        this(rounds, List.of(Variant.values()));
-    }
-
     /** Measures {@code variants}, of which {@link Variant#PLAIN} is the first. */
     StepCost(int rounds, List<Variant> variants) {
         this.rounds = rounds;
@@ -73,7 +70,11 @@ public final class StepCost {
             alone(Variant.valueOf(arguments[1]), arguments[2].split(",", -1));
             return;
         }
-        StepCost cost = new StepCost(Integer.parseInt(arguments[0]));
+        String[] how = arguments[0].split(":", 2);
+        List<Variant> variants = how.length == 1
+                ? List.of(Variant.values())
+                : Arrays.stream(how[1].split(",", -1)).map(Variant::valueOf).toList();
+        StepCost cost = new StepCost(Integer.parseInt(how[0]), variants);
         for (int i = 1; i < arguments.length; i++) {
             String[] parts = arguments[i].split(",", -1);
             cost.measure(Networks.valueOf(parts[0]), Integer.parseInt(parts[1]));

@@ -5,7 +5,6 @@ package io.memopt.guard;
 import io.memopt.allocator.nd4j.AllocationLimit;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.recording.AvailableMemory;
-import io.memopt.allocator.recording.FlowCounters;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.MemoryLimits;
 import io.memopt.allocator.recording.ProcessMemory;
@@ -15,6 +14,9 @@ import io.memopt.oom.Evidence;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.deeplearning4j.nn.api.Model;
@@ -29,23 +31,22 @@ import org.slf4j.LoggerFactory;
  * Java collection when its cap is met, so that what waits for one is no reason to warn: of that cap it is told when growth outlives
  * a collection.
  *
- * <p>Cost: two reads at the end of an iteration; the slope, and with growth the limits, which are read from files, at most every
- * {@value #EVERY} iterations, and at most once a second unless that is less than a thousandth of the time. Threading: safe.
+ * <p>Cost: two reads at the end of an iteration; the slope, and with growth the limits, at most every {@value #EVERY} iterations and
+ * ten times a second. Limits are read from files, which takes up to a millisecond or two and so is done in the background; what they
+ * say is told at the end of the first iteration that knows. Threading: safe.
  */
 public final class HeadroomWatch implements ModelObserver {
     static final int KEPT = 32;
     static final int EVERY = 8;
     static final int WARN_ITERATIONS = 200;
-    /** A look that took a while is followed by so many times as long without one, but no more than a second. */
-    private static final int REST = 1000;
-
-    private static final long MOST_REST_NANOS = 1_000_000_000;
+    private static final long REST_NANOS = 100_000_000;
 
     private static final Logger log = LoggerFactory.getLogger(HeadroomWatch.class);
 
     private final MemoryLedger ledger;
     private final List<Consumer<EarlyWarning>> listeners = new CopyOnWriteArrayList<>();
     private final LongSupplier clock;
+    private final Executor background;
     private final long[] held = new long[KEPT];
     private int seen;
     private long nextLookNanos;
@@ -56,17 +57,19 @@ public final class HeadroomWatch implements ModelObserver {
     private long heldAfterCollectionBefore = -1;
     private @Nullable MemoryLimits limits;
     private boolean warned;
+    private final AtomicReference<@Nullable Nearest> found = new AtomicReference<>();
     private volatile double iterationsLeft = Double.POSITIVE_INFINITY;
 
     public HeadroomWatch(MemoryLedger ledger) {
-        this(ledger, null, System::nanoTime);
+        this(ledger, null, System::nanoTime, ForkJoinPool.commonPool());
     }
 
-    /** {@code limits}: null for those of this process; {@code clock} in nanoseconds. */
-    HeadroomWatch(MemoryLedger ledger, @Nullable MemoryLimits limits, LongSupplier clock) {
+    /** {@code limits}: null for those of this process; {@code clock} in nanoseconds; {@code background} runs what reads files. */
+    HeadroomWatch(MemoryLedger ledger, @Nullable MemoryLimits limits, LongSupplier clock, Executor background) {
         this.ledger = ledger;
         this.limits = limits;
         this.clock = clock;
+        this.background = background;
         this.nextLookNanos = clock.getAsLong();
     }
 
@@ -90,17 +93,17 @@ public final class HeadroomWatch implements ModelObserver {
         long bytes = ledger.reservedBytes();
         held[seen++ % KEPT] = bytes;
         noteCollection(bytes);
-        long now = clock.getAsLong();
-        if (seen % EVERY == 0 && now - nextLookNanos >= 0) {
+        if (seen % EVERY == 0 && clock.getAsLong() - nextLookNanos >= 0) {
             look();
-            long end = clock.getAsLong();
-            nextLookNanos = end + Math.min(MOST_REST_NANOS, REST * (end - now));
+        }
+        Nearest nearest = found.getAndSet(null);
+        if (nearest != null) {
+            judge(nearest);
         }
     }
 
     private void noteCollection(long bytes) {
-        FlowCounters flows = ledger.flows();
-        long count = flows.collections(false) + flows.collections(true);
+        long count = ledger.collections();
         if (count != collections) {
             collections = count;
             heldAfterCollectionBefore = heldAfterCollection;
@@ -124,7 +127,14 @@ public final class HeadroomWatch implements ModelObserver {
             warned = false;
             return;
         }
-        Nearest nearest = Nearest.of(limits(), outlivesCollections());
+        nextLookNanos = clock.getAsLong() + REST_NANOS;
+        boolean collected = outlivesCollections();
+        MemoryLimits known = limits();
+        background.execute(() -> found.set(Nearest.of(known, collected)));
+    }
+
+    private void judge(Nearest nearest) {
+        Evidence.Trend trend = trend();
         iterationsLeft = nearest.bytes() / trend.bytesPerIteration();
         if (iterationsLeft >= WARN_ITERATIONS) {
             warned = false;

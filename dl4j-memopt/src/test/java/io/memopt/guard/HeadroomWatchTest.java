@@ -55,7 +55,7 @@ class HeadroomWatchTest {
             for (int i = 0; i < 170; i++) {
                 kept.add(Nd4j.createUninitialized(DataType.INT8, KEPT_BYTES));
                 network.fit(data);
-                Thread.sleep(10); // it looks at most once a second when looking takes a while
+                Thread.sleep(10); // it looks at most ten times a second
             }
         }
         assertThat(limitsOf(warnings)).containsExactly("limitBytes");
@@ -104,7 +104,7 @@ class HeadroomWatchTest {
                 OptionalLong.empty(),
                 OptionalLong.empty(),
                 OptionalLong.of(resident + 100L * KEPT_BYTES));
-        HeadroomWatch watch = new HeadroomWatch(ledger, limits, () -> clock.addAndGet(2_000_000_000L));
+        HeadroomWatch watch = new HeadroomWatch(ledger, limits, () -> clock.addAndGet(2_000_000_000L), Runnable::run);
         List<EarlyWarning> warnings = new ArrayList<>();
         watch.addListener(warnings::add);
         MultiLayerNetwork network = small();

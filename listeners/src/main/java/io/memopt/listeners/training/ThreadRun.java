@@ -73,6 +73,14 @@ final class ThreadRun {
         this.observers = observers;
     }
 
+    /** Whether a workspace of this name says anything of layers and phases. */
+    static boolean isTelling(String workspace) {
+        return workspace.equals(WORKING)
+                || workspace.equals(ALL_ACT)
+                || workspace.equals(OUTPUT)
+                || workspace.startsWith(LAYER_ACT);
+    }
+
     @Nullable
     TrackedNetwork network() {
         return network;

@@ -51,6 +51,9 @@ final class TrackedNetwork {
     private final Map<Phase, int[]> layerOwners = new EnumMap<>(Phase.class);
     private final ConfigurationIdentity configurations;
     private volatile @Nullable ConfigurationIdentity computing;
+    /** Number of the owner of inputs, wherever they were made. */
+    private final int inputs;
+
     private final long[] flatKeys = new long[3];
     private long iterations;
 
@@ -64,6 +67,7 @@ final class TrackedNetwork {
         this.withoutWorkspaces = trainingMode(model) == WorkspaceMode.NONE;
         this.configurations = new ConfigurationIdentity(model);
         OwnerTable owners = recording.ledger().owners();
+        this.inputs = owners.idOf(new Owner(name, "", Phase.NONE, Category.INPUT, ""));
         for (Phase phase : Phase.values()) {
             phaseOwners.put(phase, owners.idOf(owner("", phase)));
         }
@@ -185,7 +189,7 @@ final class TrackedNetwork {
     private void input(@Nullable INDArray array) {
         long key = BufferKeys.keyOf(array);
         if (key != 0) {
-            recording.ledger().reclassify(key, name, Category.INPUT);
+            recording.ledger().classified(key, inputs);
         }
     }
 

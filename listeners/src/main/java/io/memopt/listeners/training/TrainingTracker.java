@@ -125,6 +125,11 @@ public final class TrainingTracker implements ScopeObserver {
     }
 
     @Override
+    public boolean hears(String workspace) {
+        return ThreadRun.isTelling(workspace);
+    }
+
+    @Override
     public void scopeEntered(String workspace) {
         if (networks.isEmpty()) {
             return;

@@ -58,11 +58,7 @@ final class InterposerFactory {
                         boolean.class)
                 .newInstance(target, ledger, cuda);
         return OpsFront.before(
-                interposer,
-                stock(target),
-                booked(method -> isWritten(method, NativeOpsInterposer.class)
-                        || isWritten(method, ServingOps.class)
-                        || limits(target, method)));
+                interposer, stock(target), booked(method -> isBooked(method) || isLayered(target, method)));
     }
 
     /** As {@link #interpose(NativeOps, MemoryLedger, boolean)}; the uses of arrays go to {@code book}. */
@@ -79,21 +75,34 @@ final class InterposerFactory {
         return OpsFront.before(
                 interposer,
                 stock(target),
-                booked(method -> isWritten(method, UseRecordingOps.class)
-                        || isWritten(method, ServingOps.class)
-                        || tells(method)
-                        || limits(target, method)));
+                booked(method ->
+                        isWritten(method, UseRecordingOps.class) || tells(method) || isLayered(target, method)));
     }
 
-    /** ND4J's own, behind the layer that serves or limits memory if there is one. */
+    /** ND4J's own, behind the layers that serve and limit memory if there are any. */
     static NativeOps stock(NativeOps target) {
-        NativeOps behind = target instanceof ServingOps serving ? serving.target() : target;
-        return behind instanceof LimitingOps limiting ? limiting.target() : behind;
+        NativeOps behind = behind(target);
+        return behind == null ? target : stock(behind);
     }
 
-    /** Error codes are asked for after every operation, so they are only looked at while a limit may have set one. */
-    private static boolean limits(NativeOps target, Method method) {
-        return target instanceof LimitingOps && isWritten(method, LimitingOps.class);
+    /** What {@code ops} is a layer in front of; null when it is none. */
+    private static @Nullable NativeOps behind(NativeOps ops) {
+        if (ops instanceof ServingOps serving) {
+            return serving.target();
+        }
+        return ops instanceof LimitingOps limiting ? limiting.target() : null;
+    }
+
+    /** Operations run past the interposer unless what they allocate is measured. */
+    private static boolean isBooked(Method method) {
+        boolean measuredOnly = method.getName().equals(NativeOpsInterposer.OPERATION);
+        return isWritten(method, NativeOpsInterposer.class) && (!measuredOnly || MemoryHooks.temporaries() != null);
+    }
+
+    /** True when a layer in front of ND4J's own has code for {@code method}; without one all of this is inherited. */
+    private static boolean isLayered(NativeOps target, Method method) {
+        NativeOps behind = behind(target);
+        return behind != null && (isWritten(method, target.getClass().getSuperclass()) || isLayered(behind, method));
     }
 
     /** A layer in front of {@code target} that holds {@code limit}. */

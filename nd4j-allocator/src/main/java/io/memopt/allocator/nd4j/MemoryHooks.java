@@ -93,13 +93,29 @@ public final class MemoryHooks {
         if (known == null) {
             known = new NativeTemporaries();
             temporaries = known;
+            refresh();
         }
         return known;
     }
 
+    /** Puts another interposer in the place of the one there is, for calls are routed when it is made. */
+    private static void refresh() {
+        NativeOps base = originalOps;
+        try {
+            if (base != null) {
+                rebase(base);
+            }
+        } catch (ReflectiveOperationException e) {
+            log.warn("What operations allocate natively is not measured: {}", e.toString());
+        }
+    }
+
     /** Ends what {@link #measureTemporaries} began. */
-    public static void stopMeasuringTemporaries() {
-        temporaries = null;
+    public static synchronized void stopMeasuringTemporaries() {
+        if (temporaries != null) {
+            temporaries = null;
+            refresh();
+        }
     }
 
     /** The running measurement, if any. */
@@ -392,6 +408,7 @@ public final class MemoryHooks {
         }
         interposer = null;
         originalOps = null;
+        recording().ledger().stopPostingInBackground();
         current = null;
     }
 
@@ -414,6 +431,7 @@ public final class MemoryHooks {
             setHolder(ours);
             originalOps = original;
             interposer = ours;
+            recording().ledger().postInBackground();
             if (isStarted()) {
                 CachedNativeOps.exchange(original, ours);
             }

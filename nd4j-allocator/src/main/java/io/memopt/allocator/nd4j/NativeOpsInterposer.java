@@ -24,6 +24,9 @@ import org.nd4j.nativeblas.OpaqueDataBuffer;
  * <p>Threading: called from any thread, deallocator threads included.
  */
 public abstract class NativeOpsInterposer implements NativeOps {
+    /** Name of the call that runs an operation. */
+    static final String OPERATION = "execCustomOp2";
+
     /** What ND4J had before; forwards go here. */
     protected final NativeOps target;
 
@@ -149,6 +152,7 @@ public abstract class NativeOpsInterposer implements NativeOps {
         return target.streamSynchronize(stream);
     }
 
+    /** Called only while temporaries are measured or uses recorded. */
     @Override
     @SuppressWarnings("rawtypes")
     public int execCustomOp2(PointerPointer extra, long hash, Pointer context) {

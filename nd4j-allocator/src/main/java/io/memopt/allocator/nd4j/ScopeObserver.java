@@ -16,6 +16,11 @@ public interface ScopeObserver {
      */
     default void configurationUsed(WorkspaceConfiguration configuration, String workspace) {}
 
+    /** Whether it wants to know when workspaces of this name are opened and closed; asked seldom, so that the answer may not change. */
+    default boolean hears(String workspace) {
+        return true;
+    }
+
     /** A workspace was opened; neither re-entered nor borrowed. */
     default void scopeEntered(String workspace) {}
 

@@ -2,39 +2,34 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.ArrayList;
+import java.util.List;
 import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
 
-/** The observers of a recording, in order of registration. */
-final class ScopeObservers implements ScopeObserver {
-    private final CopyOnWriteArrayList<ScopeObserver> all = new CopyOnWriteArrayList<>();
+/** The observers of a recording, in order of registration. Threading: safe. */
+final class ScopeObservers {
+    private volatile List<ScopeObserver> all = List.of();
 
-    void add(ScopeObserver observer) {
-        all.addIfAbsent(observer);
+    synchronized void add(ScopeObserver observer) {
+        if (!all.contains(observer)) {
+            List<ScopeObserver> more = new ArrayList<>(all);
+            more.add(observer);
+            all = List.copyOf(more);
+        }
     }
 
-    void remove(ScopeObserver observer) {
-        all.remove(observer);
+    synchronized void remove(ScopeObserver observer) {
+        all = all.stream().filter(other -> other != observer).toList();
     }
 
-    @Override
-    public void configurationUsed(WorkspaceConfiguration configuration, String workspace) {
+    /** Those of now; another list as soon as somebody is added or removed. */
+    List<ScopeObserver> all() {
+        return all;
+    }
+
+    void configurationUsed(WorkspaceConfiguration configuration, String workspace) {
         for (ScopeObserver observer : all) {
             observer.configurationUsed(configuration, workspace);
-        }
-    }
-
-    @Override
-    public void scopeEntered(String workspace) {
-        for (ScopeObserver observer : all) {
-            observer.scopeEntered(workspace);
-        }
-    }
-
-    @Override
-    public void scopeClosed(String workspace) {
-        for (ScopeObserver observer : all) {
-            observer.scopeClosed(workspace);
         }
     }
 }

@@ -10,6 +10,7 @@ import io.memopt.allocator.recording.WorkspaceAccount;
 import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.allocator.use.UseBook;
 import java.lang.ref.Cleaner;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.abstracts.Nd4jWorkspace;
@@ -35,6 +36,13 @@ final class ScopeRecorder {
     private final ScopeObservers observers;
     private final boolean served;
     private boolean allocating;
+    /** Whether there was an array since all of them ended. */
+    private boolean filled;
+
+    private List<ScopeObserver> known = List.of();
+    /** Of those known, who wants to hear of this workspace. */
+    private List<ScopeObserver> hearing = List.of();
+
     /** Where our arrays may lie while our scope is open; held so that it outlives them, whoever ends reuse meanwhile. */
     private @Nullable ThreadArena arena;
 
@@ -74,7 +82,7 @@ final class ScopeRecorder {
             init.run();
             return;
         }
-        ThreadContext context = ThreadContext.current();
+        ThreadContext context = account.context();
         context.beginIntent(AllocationKind.WORKSPACE_BLOCK, account);
         try {
             init.run();
@@ -83,26 +91,24 @@ final class ScopeRecorder {
         }
     }
 
-    /** Begins an allocation; false when it is the inner call of one that has begun. */
-    boolean beginArray(boolean pinned) {
+    /** Begins an allocation by the thread whose context is returned; null when it is the inner call of one that has begun. */
+    @Nullable
+    ThreadContext beginArray(boolean pinned) {
         if (allocating) {
-            return false;
+            return null;
         }
         allocating = true;
+        ThreadContext context = account.context();
         if (isHeard()) {
-            ThreadContext.current().beginIntent(pinned ? AllocationKind.PINNED_SPILL : AllocationKind.SPILL, account);
+            context.beginIntent(pinned ? AllocationKind.PINNED_SPILL : AllocationKind.SPILL, account);
         }
-        return true;
+        return context;
     }
 
-    /** Whether the array that was begun got memory of its own, as far as native calls were booked. */
-    boolean hasSpilled() {
-        return ThreadContext.current().hasSpilled();
-    }
-
-    void endArray() {
+    /** Ends what {@link #beginArray} began. */
+    void endArray(ThreadContext context) {
         allocating = false;
-        ThreadContext.current().endIntent();
+        context.endIntent();
     }
 
     /**
@@ -112,6 +118,7 @@ final class ScopeRecorder {
      */
     void array(boolean inside, long address, long bytes) {
         long rounded = rounded(bytes);
+        filled = true;
         HookFailures.contain(() -> {
             if (inside) {
                 ledger.arrayAllocated(account, arraySpace, address, bytes, rounded);
@@ -153,7 +160,7 @@ final class ScopeRecorder {
     void entered(String name) {
         HookFailures.contain(() -> {
             ledger.scopeEntered(account, arraySpace);
-            observers.scopeEntered(name);
+            hearing(name).forEach(observer -> observer.scopeEntered(name));
             if (served) {
                 enterArena(name);
             }
@@ -162,7 +169,7 @@ final class ScopeRecorder {
 
     void closed(String name) {
         HookFailures.contain(() -> {
-            observers.scopeClosed(name);
+            hearing(name).forEach(observer -> observer.scopeClosed(name));
             ThreadArena serving = arena;
             if (serving != null) {
                 arena = --arenaScopes == 0 ? null : serving;
@@ -199,8 +206,21 @@ final class ScopeRecorder {
             if (uses != null) {
                 uses.arraysReleased(account);
             }
-            ledger.arraysReleased(account, arraySpace);
+            if (filled) {
+                filled = false;
+                ledger.arraysReleased(account, arraySpace);
+            }
         });
+    }
+
+    /** Observers come and go; most scopes in a step of a recurrent layer are of no interest to any. */
+    private List<ScopeObserver> hearing(String name) {
+        List<ScopeObserver> all = observers.all();
+        if (all != known) {
+            hearing = all.stream().filter(observer -> observer.hears(name)).toList();
+            known = all;
+        }
+        return hearing;
     }
 
     /** Holds no reference to the workspace: it runs once that is gone. */

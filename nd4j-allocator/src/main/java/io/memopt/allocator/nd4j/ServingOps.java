@@ -33,6 +33,7 @@ public abstract class ServingOps implements NativeOps {
 
     private final ServedMemory memory;
     private final ShapeQuestions questions = new ShapeQuestions();
+    private final HostPlaces places = new HostPlaces();
     private final boolean cuda;
 
     /**
@@ -94,13 +95,33 @@ public abstract class ServingOps implements NativeOps {
     @Override
     public @Nullable OpaqueDataBuffer allocateDataBuffer(long elements, int type, boolean both) {
         OpaqueDataBuffer served = both ? null : servedBuffer(elements, type);
-        return served == null ? target.allocateDataBuffer(elements, type, both) : served;
+        return created(served == null ? target.allocateDataBuffer(elements, type, both) : served, elements, type, both);
     }
 
     @Override
     public @Nullable OpaqueDataBuffer dbAllocateDataBuffer(long elements, int type, boolean both) {
         OpaqueDataBuffer served = both ? null : servedBuffer(elements, type);
-        return served == null ? target.dbAllocateDataBuffer(elements, type, both) : served;
+        return created(
+                served == null ? target.dbAllocateDataBuffer(elements, type, both) : served, elements, type, both);
+    }
+
+    private @Nullable OpaqueDataBuffer created(
+            @Nullable OpaqueDataBuffer buffer, long elements, int type, boolean both) {
+        if (!both && keepsOnDevice()) {
+            places.created(buffer, elements, ElementWidths.exact(type));
+        }
+        return buffer;
+    }
+
+    /** ND4J's own place is written all over with zeros, so that it takes its full size. */
+    @Override
+    public void dbAllocatePrimaryBuffer(OpaqueDataBuffer buffer) {
+        Pointer place = places.placeFor(buffer, memory.pageable());
+        if (place == null) {
+            target.dbAllocatePrimaryBuffer(buffer);
+        } else {
+            target.dbSetPrimaryBuffer(buffer, place, places.elements(buffer));
+        }
     }
 
     @Override
@@ -170,16 +191,27 @@ public abstract class ServingOps implements NativeOps {
     @Override
     public void deleteDataBuffer(OpaqueDataBuffer buffer) {
         questions.gone(buffer);
+        long place = places.gone(buffer);
         long block = unbind(buffer);
         target.deleteDataBuffer(buffer);
         release(block);
+        releasePlace(place);
     }
 
     @Override
     public void dbClose(OpaqueDataBuffer buffer) {
+        long place = places.gone(buffer);
         long block = unbind(buffer);
         target.dbClose(buffer);
         release(block);
+        releasePlace(place);
+    }
+
+    private void releasePlace(long place) {
+        if (place != 0) {
+            memory.pageable().free(place);
+            freed();
+        }
     }
 
     @Override

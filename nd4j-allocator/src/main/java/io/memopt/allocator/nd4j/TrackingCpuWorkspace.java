@@ -3,6 +3,7 @@
 package io.memopt.allocator.nd4j;
 
 import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.recording.ThreadContext;
 import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -43,11 +44,11 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace, Wo
     @Override
     public PagedPointer alloc(long bytes, MemoryKind kind, DataType type, boolean initialize) {
         ScopeRecorder scope = recorder();
-        boolean outermost = scope.beginArray(willPin(bytes));
+        ThreadContext outermost = scope.beginArray(willPin(bytes));
         long cycle = cycleAllocations.get();
         boolean done = false;
         try {
-            PagedPointer planned = outermost && isUsed.get() ? scope.place(getId(), bytes, type) : null;
+            PagedPointer planned = outermost != null && isUsed.get() ? scope.place(getId(), bytes, type) : null;
             if (planned != null) {
                 if (initialize) {
                     Pointer.memset(planned, 0, ScopeRecorder.rounded(bytes));
@@ -58,16 +59,16 @@ class TrackingCpuWorkspace extends CpuWorkspace implements RecordedWorkspace, Wo
             }
             PagedPointer pointer = super.alloc(bytes, kind, type, initialize);
             done = true;
-            if (outermost) {
-                scope.array(!scope.hasSpilled(), pointer.address(), bytes);
+            if (outermost != null) {
+                scope.array(!outermost.hasSpilled(), pointer.address(), bytes);
             }
             return pointer;
         } finally {
             if (!done) {
                 cycleAllocations.set(cycle); // what was refused is no size to learn
             }
-            if (outermost) {
-                scope.endArray();
+            if (outermost != null) {
+                scope.endArray(outermost);
             }
         }
     }

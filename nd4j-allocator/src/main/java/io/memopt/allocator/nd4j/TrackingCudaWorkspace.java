@@ -3,6 +3,7 @@
 package io.memopt.allocator.nd4j;
 
 import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.recording.ThreadContext;
 import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.jita.workspace.CudaWorkspace;
@@ -58,11 +59,11 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, 
     @Override
     public @Nullable PagedPointer alloc(long bytes, MemoryKind kind, DataType type, boolean initialize) {
         ScopeRecorder scope = recorder();
-        boolean outermost = scope.beginArray(willPin(bytes));
+        ThreadContext outermost = scope.beginArray(willPin(bytes));
         long cycle = cycleAllocations.get();
         boolean done = false;
         try {
-            PagedPointer served = outermost && mayServe() ? serve(scope, bytes, kind, type, initialize) : null;
+            PagedPointer served = outermost != null && mayServe() ? serve(scope, bytes, kind, type, initialize) : null;
             if (served != null) {
                 done = true;
                 return served;
@@ -72,17 +73,17 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, 
                     ? MirrorScope.run(() -> super.alloc(bytes, kind, type, initialize))
                     : super.alloc(bytes, kind, type, initialize);
             done = true;
-            if (outermost && kind == MemoryKind.DEVICE) {
+            if (outermost != null && kind == MemoryKind.DEVICE) {
                 // Null where the configuration asks for host memory only.
-                scope.array(!scope.hasSpilled(), pointer == null ? 0 : pointer.address(), bytes);
+                scope.array(!outermost.hasSpilled(), pointer == null ? 0 : pointer.address(), bytes);
             }
             return pointer;
         } finally {
             if (!done) {
                 cycleAllocations.set(cycle); // what was refused is no size to learn
             }
-            if (outermost) {
-                scope.endArray();
+            if (outermost != null) {
+                scope.endArray(outermost);
             }
         }
     }

@@ -3,10 +3,12 @@
 package io.memopt.allocator.recording;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -77,10 +79,23 @@ final class AddressMap<V> {
         for (int slot = 0; slot < keys.length; slot++) {
             V value = valueAt(slot);
             if (value != null) {
-                all.put(keys[slot] == Long.MIN_VALUE ? 0 : keys[slot], value);
+                all.put(addressOf(keys[slot]), value);
             }
         }
         return Collections.unmodifiableMap(all);
+    }
+
+    /** Addresses of those that pass {@code test}. */
+    long[] keys(Predicate<V> test) {
+        long[] all = new long[size];
+        int count = 0;
+        for (int slot = 0; slot < keys.length; slot++) {
+            V value = valueAt(slot);
+            if (value != null && test.test(value)) {
+                all[count++] = addressOf(keys[slot]);
+            }
+        }
+        return Arrays.copyOf(all, count);
     }
 
     int size() {
@@ -90,6 +105,10 @@ final class AddressMap<V> {
     @SuppressWarnings("unchecked") // put() alone writes values
     private @Nullable V valueAt(int slot) {
         return (V) values[slot];
+    }
+
+    private static long addressOf(long key) {
+        return key == Long.MIN_VALUE ? 0 : key;
     }
 
     private static long keyOf(long address) {

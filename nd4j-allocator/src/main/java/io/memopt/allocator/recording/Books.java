@@ -51,6 +51,7 @@ final class Books {
     final SiteTable siteTable = new SiteTable();
     final AddressMap<LiveAllocation> live = new AddressMap<>();
     final ViewCounts views = new ViewCounts();
+    final LargeKeys large = new LargeKeys();
     final ConcurrentHashMap<Integer, WorkspaceAccount> accounts = new ConcurrentHashMap<>();
     final PeakTotal[] inUse = totals(SPACES);
     final PeakTotal[] reserved = totals(SPACES);
@@ -67,6 +68,11 @@ final class Books {
         this.owners = owners;
         this.detachedOwners = new OwnerCache(owners, "", rule);
         this.byOwner = new AtomicReferenceArray<>(owners.capacity() * SPACES);
+    }
+
+    /** All that the journals had is posted. */
+    void posted() {
+        large.renew(views::keys);
     }
 
     /** Events handed to sinks so far. */
@@ -99,6 +105,10 @@ final class Books {
             case ALLOCATED ->
                 allocated(allocation(time, details, where, address, bytes, rounded, (int) extra), key, thread);
             case FREED -> freed(key, time, thread);
+            case CLASSIFIED -> {
+                Owner like = owners.ownerOf(owner);
+                reclassify(key, like.network(), like.category(), Entry.iteration(where), time, thread);
+            }
             case VIEWED -> views.created(address, key);
             case TRANSFERRED ->
                 transferred(DIRECTION[Entry.kind(details)], address, key, bytes, extra, time, thread, owner);
@@ -314,7 +324,7 @@ final class Books {
     }
 
     /** See {@link MemoryLedger#reclassify}. */
-    boolean reclassify(long key, String network, Category category, ThreadContext context) {
+    boolean reclassify(long key, String network, Category category, long iteration, long now, long thread) {
         LiveAllocation allocation = live.get(key);
         if (allocation == null) {
             return false;
@@ -326,23 +336,23 @@ final class Books {
             allocation.owner(after);
             if (NETWORK_LONG.contains(category)) {
                 allocation.countNoMoreViews();
+                large.forgetSoon();
             }
-            moved(allocation, before, after, context);
+            moved(allocation, before, after, iteration, now, thread);
         }
         return true;
     }
 
     /** Books the change of owner; a block stays out of what is in use. */
-    private void moved(LiveAllocation a, int before, int after, ThreadContext context) {
-        long now = System.nanoTime();
+    private void moved(LiveAllocation a, int before, int after, long iteration, long now, long thread) {
         if (!isBlock(a)) {
             unuse(before, a.space(), a.roundedBytes());
-            use(after, a.space(), a.roundedBytes(), context.iteration(owners), now);
+            use(after, a.space(), a.roundedBytes(), iteration, now);
             accountOf(before, a.space()).allocated(-1, -a.roundedBytes());
             accountOf(after, a.space()).allocated(1, a.roundedBytes());
         }
         int code = EventCode.of(EventKind.RECLASSIFY, a.kind(), a.space());
-        emit(code, now, context.threadId(), after, idOf(a.account()), a.address(), a.roundedBytes(), before);
+        emit(code, now, thread, after, idOf(a.account()), a.address(), a.roundedBytes(), before);
     }
 
     // ---- arithmetic

@@ -11,6 +11,8 @@ enum Entry {
     ALLOCATED,
     /** What has the key is about to be given back. */
     FREED,
+    /** What has the key is of the category, and for the network, of the owner. */
+    CLASSIFIED,
     /** A view, the key, of what has the address as its key. */
     VIEWED,
     /** An array lies in a block. */

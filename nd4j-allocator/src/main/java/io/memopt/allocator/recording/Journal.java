@@ -84,6 +84,11 @@ final class Journal {
         return read < (long) WRITTEN.getAcquire(this) && nextTime() - now <= 0;
     }
 
+    /** Entries to be read, from any thread. */
+    int waiting() {
+        return (int) ((long) WRITTEN.getAcquire(this) - (long) READ.getAcquire(this));
+    }
+
     /** Time of the next entry, which must be there. */
     long nextTime() {
         return entries[at(read)];

@@ -94,6 +94,7 @@ final class Journals implements EventSource {
             } else {
                 postMerged(pending, now);
             }
+            books.posted();
         } finally {
             lock.unlock();
         }
@@ -120,6 +121,15 @@ final class Journals implements EventSource {
             }
         }
         return first;
+    }
+
+    /** Entries of the fullest journal. */
+    int mostWaiting() {
+        int most = 0;
+        for (Journal journal : all) {
+            most = Math.max(most, journal.waiting());
+        }
+        return most;
     }
 
     /** Java heap that the journals take. */

@@ -35,7 +35,8 @@ import org.jspecify.annotations.Nullable;
  * </ul>
  *
  * <p>Hooks call the {@code …Allocated} and {@code …Freed} methods. Each thread writes what it is told into a journal of its own;
- * journals are posted, in the order of their times, when one is full and before anybody reads, so that what is read is exact. Every
+ * journals are posted, in the order of their times, when one is full, before anybody reads, so that what is read is exact, and by a
+ * thread in the background where that is wanted. Every
  * change is also handed to the {@link EventSink}s: when it is posted, or at once and on the acting thread while any sink is not a
  * {@link DeferredSink}.
  *
@@ -63,11 +64,16 @@ public final class MemoryLedger {
     private final AllocationSites sites;
     private final Books books;
     private final Journals journals;
+    /** Of the journals; here, so that an event need not ask them. */
+    private final Object identity;
+
     private final PeakWindows windows;
     private final Failures failures;
     private final ConcurrentHashMap<String, WorkspaceFlows> flowsByWorkspace = new ConcurrentHashMap<>();
     /** Whether a sink must hear at once. */
     private volatile boolean prompt;
+    /** Posts while threads work; null leaves it to them. */
+    private @Nullable Bookkeeper bookkeeper;
 
     /**
      * Empty books.
@@ -82,6 +88,7 @@ public final class MemoryLedger {
         this.sites = new AllocationSites(owners.capacity());
         this.books = new Books(owners, rule);
         this.journals = new Journals(books);
+        this.identity = journals.identity();
         this.windows = new PeakWindows(books, journals);
         this.failures = new Failures(books);
     }
@@ -120,6 +127,21 @@ public final class MemoryLedger {
             books.sinks.remove(sink);
             prompt = books.sinks.stream().anyMatch(other -> !(other instanceof DeferredSink));
         });
+    }
+
+    /** From now on journals are posted by a thread of their own, before they are full; what is read stays exact. */
+    public synchronized void postInBackground() {
+        if (bookkeeper == null) {
+            bookkeeper = new Bookkeeper(journals);
+        }
+    }
+
+    /** Ends what {@link #postInBackground} began; does nothing when it has not begun. */
+    public synchronized void stopPostingInBackground() {
+        if (bookkeeper != null) {
+            bookkeeper.close();
+            bookkeeper = null;
+        }
     }
 
     // ---- what the hooks report
@@ -175,6 +197,9 @@ public final class MemoryLedger {
         if (kind.isSpill()) {
             context.spill();
         }
+        if (ViewCounts.isLarge(rounded)) {
+            books.large.add(key);
+        }
         write(
                 context,
                 Entry.ALLOCATED.details(owner, kind, space, elementBytes),
@@ -214,6 +239,7 @@ public final class MemoryLedger {
         journals.posted(() -> {
             LiveAllocation before = books.live.get(key);
             if (before != null) {
+                books.large.add(key);
                 books.resized(before, key, address, bytes, System.nanoTime(), context);
             }
         });
@@ -222,13 +248,17 @@ public final class MemoryLedger {
     /** A view of the allocation behind {@code parentKey} was made. Views of parents that are small, unknown or a network's flat
      * arrays are not counted. */
     public void viewCreated(long parentKey, long viewKey) {
+        if (!books.large.mayContain(parentKey)) {
+            return;
+        }
+        books.large.add(viewKey);
         write(ThreadContext.current(), Entry.VIEWED.details(0), 0, parentKey, 0, 0, viewKey, 0);
     }
 
     /** An array was placed inside a workspace block. */
     public void arrayAllocated(
             WorkspaceAccount account, MemorySpace space, long address, long requested, long rounded) {
-        ThreadContext context = ThreadContext.current();
+        ThreadContext context = account.context();
         write(
                 context,
                 Entry.ARRAY.details(context.owner(owners), space),
@@ -257,7 +287,7 @@ public final class MemoryLedger {
             long ageNanos) {
         long details = Entry.ARRAY_RELEASED.details(owner, space);
         long where = Entry.where(account.id(), 0);
-        write(ThreadContext.current(), details, where, address, 0, rounded, cycle, ageNanos);
+        write(account.context(), details, where, address, 0, rounded, cycle, ageNanos);
     }
 
     /**
@@ -266,14 +296,14 @@ public final class MemoryLedger {
      * @param space where the block is
      */
     public void arraysReleased(WorkspaceAccount account, MemorySpace space) {
-        ThreadContext context = ThreadContext.current();
+        ThreadContext context = account.context();
         long details = Entry.ARRAYS_RELEASED.details(context.owner(owners), space);
         write(context, details, Entry.where(account.id(), 0), 0, 0, 0, account.endCycle(), 0);
     }
 
     /** A workspace scope was opened anew. */
     public void scopeEntered(WorkspaceAccount account, MemorySpace space) {
-        ThreadContext context = ThreadContext.current();
+        ThreadContext context = account.context();
         long details = Entry.SCOPE_ENTERED.details(context.owner(owners), space);
         write(context, details, Entry.where(account.id(), 0), 0, 0, 0, account.beginGeneration(), 0);
     }
@@ -358,7 +388,19 @@ public final class MemoryLedger {
      */
     public boolean reclassify(long key, String network, Category category) {
         ThreadContext context = ThreadContext.current();
-        return journals.posted(() -> books.reclassify(key, network, category, context));
+        return journals.posted(() -> books.reclassify(
+                key, network, category, context.iteration(owners), System.nanoTime(), context.threadId()));
+    }
+
+    /**
+     * As {@link #reclassify}, without an answer and without waiting for one.
+     *
+     * @param like number of an owner with the network and the category
+     */
+    public void classified(long key, int like) {
+        ThreadContext context = ThreadContext.current();
+        long where = Entry.where(WorkspaceTable.NONE, context.iteration(owners));
+        write(context, Entry.CLASSIFIED.details(like), where, 0, 0, 0, key, 0);
     }
 
     /** Memory that existed before the hooks did is taken into the books, if it is not there yet. */
@@ -382,7 +424,7 @@ public final class MemoryLedger {
             long rounded,
             long key,
             long extra) {
-        Journal journal = context.journal(journals);
+        Journal journal = context.journal(journals, identity);
         if (prompt) {
             journals.posted(() -> {
                 journal.write(System.nanoTime(), details, where, address, bytes, rounded, key, extra);
@@ -418,6 +460,11 @@ public final class MemoryLedger {
             sum += total.get();
         }
         return sum;
+    }
+
+    /** Java collections so far, those that somebody asked for included. */
+    public long collections() {
+        return books.flows.collections(false) + books.flows.collections(true);
     }
 
     public long reservedBytes(AllocationKind kind, MemorySpace space) {

@@ -50,12 +50,22 @@ final class ViewCounts {
         }
     }
 
+    /** Keys of arrays whose views are counted, and of these views. */
+    long[] keys() {
+        return counted.keys(LiveAllocation::countsViews);
+    }
+
     /** Entries held. */
     int size() {
         return counted.size();
     }
 
     private static boolean isLarge(LiveAllocation allocation) {
-        return allocation.roundedBytes() >= AllocationSites.MINIMUM_BYTES;
+        return isLarge(allocation.roundedBytes());
+    }
+
+    /** Whether views of an array of {@code bytes} are counted. */
+    static boolean isLarge(long bytes) {
+        return bytes >= AllocationSites.MINIMUM_BYTES;
     }
 }

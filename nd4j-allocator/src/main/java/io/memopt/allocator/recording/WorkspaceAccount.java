@@ -26,6 +26,7 @@ public final class WorkspaceAccount {
     private final int prefetchDepth;
     private final OwnerCache owners;
     private final WorkspaceFlows flows;
+    private final ThreadContext opener = ThreadContext.current();
 
     /** Owner number times spaces, plus the space. */
     private int[] cycleKeys = new int[8];
@@ -83,6 +84,11 @@ public final class WorkspaceAccount {
 
     public String threadName() {
         return threadName;
+    }
+
+    /** What the calling thread does; found at once if it is the one that opened this account, as a workspace's own thread did. */
+    public ThreadContext context() {
+        return ThreadContext.current(opener);
     }
 
     /** True for the ring buffers behind prefetching iterators. */
