@@ -40,9 +40,32 @@ public final class TheilSen {
         int low = (int) Math.floor((pairs - reach) / 2);
         int high = (int) Math.ceil((pairs + reach) / 2);
         return new TheilSen(
-                pairs % 2 == 1 ? slopes[pairs / 2] : (slopes[pairs / 2 - 1] + slopes[pairs / 2]) / 2,
+                median(slopes),
                 low < 1 ? Double.NEGATIVE_INFINITY : slopes[low - 1],
                 high >= pairs ? Double.POSITIVE_INFINITY : slopes[high]);
+    }
+
+    /**
+     * The slope alone, of {@code values} over {@code at}.
+     *
+     * @param at at least 2, each larger than the one before
+     */
+    public static double slope(long[] at, long[] values) {
+        int n = values.length;
+        double[] slopes = new double[n * (n - 1) / 2];
+        int pair = 0;
+        for (int i = 0; i < n; i++) {
+            for (int j = i + 1; j < n; j++) {
+                slopes[pair++] = (double) (values[j] - values[i]) / (at[j] - at[i]);
+            }
+        }
+        Arrays.sort(slopes);
+        return median(slopes);
+    }
+
+    private static double median(double[] sorted) {
+        int half = sorted.length / 2;
+        return sorted.length % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
     }
 
     /** The median of the slopes of all pairs. */

@@ -26,20 +26,20 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Watches what is held at the ends of iterations, and how far that is from the nearest limit: one of this library, a cap of JavaCPP,
- * a container's, or what the system can still hand out. Warns when, at the slope of the last {@value #KEPT} iterations (Theil-Sen,
- * so that single iterations do not count), the limit is less than {@value #WARN_ITERATIONS} iterations away. JavaCPP asks for a
+ * a container's, or what the system can still hand out. Warns when, at the slope of the last {@value #KEPT} looks (Theil-Sen,
+ * so that single ones do not count), the limit is less than {@value #WARN_ITERATIONS} iterations away. JavaCPP asks for a
  * Java collection when its cap is met, so that what waits for one is no reason to warn: of that cap it is told when growth outlives
  * a collection.
  *
- * <p>Cost: two reads at the end of an iteration; the slope, and with growth the limits, at most every {@value #EVERY} iterations and
- * ten times a second. Limits are read from files, which takes up to a millisecond or two and so is done in the background; what they
- * say is told at the end of the first iteration that knows. Threading: safe.
+ * <p>Cost: one look at what is held at the end of an iteration, at most a hundred times a second; the slope, and with growth the
+ * limits, at most ten times a second. Limits are read from files, which takes up to a millisecond or two and so is done in the
+ * background; what they say is told at the end of the first iteration that knows. Threading: safe.
  */
 public final class HeadroomWatch implements ModelObserver {
     static final int KEPT = 32;
-    static final int EVERY = 8;
     static final int WARN_ITERATIONS = 200;
-    private static final long REST_NANOS = 100_000_000;
+    private static final long LOOK_NANOS = 10_000_000;
+    private static final long SLOPE_NANOS = 100_000_000;
 
     private static final Logger log = LoggerFactory.getLogger(HeadroomWatch.class);
 
@@ -48,8 +48,13 @@ public final class HeadroomWatch implements ModelObserver {
     private final LongSupplier clock;
     private final Executor background;
     private final long[] held = new long[KEPT];
+    /** The iterations after which that was held. */
+    private final long[] after = new long[KEPT];
+
     private int seen;
+    private long iterations;
     private long nextLookNanos;
+    private long nextSlopeNanos;
     private long collections;
     /** What was held after the last collection, and after the one before it; -1 before there was one. */
     private long heldAfterCollection = -1;
@@ -71,6 +76,7 @@ public final class HeadroomWatch implements ModelObserver {
         this.clock = clock;
         this.background = background;
         this.nextLookNanos = clock.getAsLong();
+        this.nextSlopeNanos = nextLookNanos;
     }
 
     /** {@code listener} hears of warnings, on the training thread; once for each stretch of growth. */
@@ -90,15 +96,26 @@ public final class HeadroomWatch implements ModelObserver {
 
     @Override
     public synchronized void iterationEnded(Model model) {
-        long bytes = ledger.reservedBytes();
-        held[seen++ % KEPT] = bytes;
-        noteCollection(bytes);
-        if (seen % EVERY == 0 && clock.getAsLong() - nextLookNanos >= 0) {
-            look();
+        iterations++;
+        long now = clock.getAsLong();
+        if (now - nextLookNanos >= 0) {
+            nextLookNanos = now + LOOK_NANOS;
+            look(now);
         }
         Nearest nearest = found.getAndSet(null);
         if (nearest != null) {
             judge(nearest);
+        }
+    }
+
+    private void look(long now) {
+        long bytes = ledger.reservedBytes();
+        held[seen % KEPT] = bytes;
+        after[seen++ % KEPT] = iterations;
+        noteCollection(bytes);
+        if (seen >= KEPT && now - nextSlopeNanos >= 0) {
+            nextSlopeNanos = now + SLOPE_NANOS;
+            askForLimits();
         }
     }
 
@@ -113,21 +130,20 @@ public final class HeadroomWatch implements ModelObserver {
 
     /** How what is held went. */
     public synchronized Evidence.Trend trend() {
-        long[] values = values();
-        if (values.length < 2) {
+        int known = Math.min(seen, KEPT);
+        if (known < 2) {
             return Evidence.Trend.NONE;
         }
-        return new Evidence.Trend(values.length, TheilSen.of(values, 1).slope(), values[values.length - 1] - values[0]);
+        long[] values = latest(held, known);
+        long[] at = latest(after, known);
+        int span = (int) (at[known - 1] - at[0]) + 1;
+        return new Evidence.Trend(span, TheilSen.slope(at, values), values[known - 1] - values[0]);
     }
 
-    private void look() {
-        Evidence.Trend trend = trend();
-        if (trend.iterations() < KEPT || trend.bytesPerIteration() < 1) {
-            iterationsLeft = Double.POSITIVE_INFINITY;
-            warned = false;
+    private void askForLimits() {
+        if (!grows(trend())) {
             return;
         }
-        nextLookNanos = clock.getAsLong() + REST_NANOS;
         boolean collected = outlivesCollections();
         MemoryLimits known = limits();
         background.execute(() -> found.set(Nearest.of(known, collected)));
@@ -135,6 +151,9 @@ public final class HeadroomWatch implements ModelObserver {
 
     private void judge(Nearest nearest) {
         Evidence.Trend trend = trend();
+        if (!grows(trend)) {
+            return;
+        }
         iterationsLeft = nearest.bytes() / trend.bytesPerIteration();
         if (iterationsLeft >= WARN_ITERATIONS) {
             warned = false;
@@ -142,6 +161,15 @@ public final class HeadroomWatch implements ModelObserver {
             warned = true;
             tell(new EarlyWarning(nearest.bytes(), nearest.limit(), trend.bytesPerIteration(), iterationsLeft));
         }
+    }
+
+    private boolean grows(Evidence.Trend trend) {
+        boolean grows = trend.bytesPerIteration() >= 1;
+        if (!grows) {
+            iterationsLeft = Double.POSITIVE_INFINITY;
+            warned = false;
+        }
+        return grows;
     }
 
     private boolean outlivesCollections() {
@@ -169,11 +197,11 @@ public final class HeadroomWatch implements ModelObserver {
         }
     }
 
-    private long[] values() {
-        int known = Math.min(seen, KEPT);
+    /** The last {@code known} of a ring, oldest first. */
+    private long[] latest(long[] ring, int known) {
         long[] values = new long[known];
         for (int i = 0; i < known; i++) {
-            values[i] = held[(seen - known + i) % KEPT];
+            values[i] = ring[(seen - known + i) % KEPT];
         }
         return values;
     }

@@ -5,6 +5,7 @@ package io.memopt.analysis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -54,5 +55,15 @@ class TheilSenTest {
 
         assertThat(line.slope).isEqualTo(1);
         assertThat(line.low).isEqualTo(Double.NEGATIVE_INFINITY);
+    }
+
+    @Test
+    void slope_overUnevenPlaces_isThatOfTheLine() {
+        long[] at = {1, 2, 5, 9, 10, 40};
+        long[] values = Arrays.stream(at).map(x -> 7 * x - 3).toArray();
+        values[2] = 1_000_000;
+
+        assertThat(TheilSen.slope(at, values)).isEqualTo(7);
+        assertThat(TheilSen.slope(new long[] {3, 5}, new long[] {10, 4})).isEqualTo(-3);
     }
 }

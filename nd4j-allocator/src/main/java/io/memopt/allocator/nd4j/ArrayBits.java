@@ -4,9 +4,7 @@ package io.memopt.allocator.nd4j;
 
 import java.nio.ByteBuffer;
 import org.bytedeco.javacpp.BytePointer;
-import org.nd4j.linalg.api.concurrency.AffinityManager;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
 
 /** Compares arrays bit for bit: NaN equals the same NaN, and 0 does not equal -0. */
 public final class ArrayBits {
@@ -25,8 +23,10 @@ public final class ArrayBits {
         if (a.dataType() != b.dataType() || a.length() != b.length()) {
             return false;
         }
-        Nd4j.getAffinityManager().ensureLocation(a, AffinityManager.Location.HOST);
-        Nd4j.getAffinityManager().ensureLocation(b, AffinityManager.Location.HOST);
+        return Nd4jFacts.isCuda() ? DeviceBits.equal(a, b, bytes) : equalOnHost(a, b, bytes);
+    }
+
+    private static boolean equalOnHost(INDArray a, INDArray b, long bytes) {
         for (long from = 0; from < bytes; from += CHUNK) {
             long size = Math.min(CHUNK, bytes - from);
             if (bytes(a, from, size).mismatch(bytes(b, from, size)) >= 0) {
