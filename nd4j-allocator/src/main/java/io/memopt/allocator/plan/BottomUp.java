@@ -10,10 +10,42 @@ import org.jspecify.annotations.Nullable;
  * the most important one, and puts it at the lowest offset above everything placed. For problems without gaps and fixed
  * offsets.
  *
- * <p>Cost: O(n^2) plain comparisons.
+ * <p>Cost: O(n^2) plain comparisons: one pass over the open (not yet placed) buffers for each that is placed.
  */
 final class BottomUp {
-    private BottomUp() {}
+    private final long[] result;
+    private int open;
+    /** What is known of the open buffers, in order of importance; offsets are the lowest that are still possible. */
+    private final int[] buffers;
+
+    private final int[] starts;
+    private final int[] ends;
+    private final long[] sizes;
+    private final long[] alignments;
+    private final long[] offsets;
+    /** Lowest and highest end of an open buffer that would lie at its offset. */
+    private long lowestTop = Long.MAX_VALUE;
+
+    private long highestTop;
+
+    private BottomUp(Timeline time, int[] order) {
+        open = order.length;
+        result = new long[open];
+        buffers = order.clone();
+        starts = new int[open];
+        ends = new int[open];
+        sizes = new long[open];
+        alignments = new long[open];
+        offsets = new long[open];
+        for (int k = 0; k < open; k++) {
+            starts[k] = time.birth(buffers[k]);
+            ends[k] = time.death(buffers[k]);
+            sizes[k] = time.problem.size(buffers[k]);
+            alignments[k] = time.problem.alignment(buffers[k]);
+            lowestTop = Math.min(lowestTop, sizes[k]);
+            highestTop = Math.max(highestTop, sizes[k]);
+        }
+    }
 
     /** Places the buffers; {@code order} begins with the most important one. */
     static long[] plan(Timeline time, int[] order) {
@@ -22,51 +54,54 @@ final class BottomUp {
 
     /** The same, or null as soon as it turns out to be higher than {@code most} bytes. */
     static long @Nullable [] plan(Timeline time, int[] order, long most) {
-        PlanProblem problem = time.problem;
-        int open = order.length;
-        int[] buffers = order.clone();
-        int[] starts = new int[open];
-        int[] ends = new int[open];
-        long[] sizes = new long[open];
-        long[] offsets = new long[open];
-        for (int k = 0; k < open; k++) {
-            starts[k] = time.birth(buffers[k]);
-            ends[k] = time.death(buffers[k]);
-            sizes[k] = problem.size(buffers[k]);
-        }
-        long[] result = new long[open];
-        while (open > 0) {
-            long lowestTop = Long.MAX_VALUE;
-            for (int k = 0; k < open; k++) {
-                lowestTop = Math.min(lowestTop, offsets[k] + sizes[k]);
-            }
-            int next = 0;
-            while (offsets[next] >= lowestTop) {
-                next++;
-            }
-            int buffer = buffers[next];
-            int start = starts[next];
-            int end = ends[next];
-            result[buffer] = offsets[next];
-            long top = offsets[next] + sizes[next];
-            if (top > most) {
+        BottomUp plan = new BottomUp(time, order);
+        while (plan.open > 0) {
+            if (plan.highestTop > most) {
                 return null;
             }
-            open--;
-            System.arraycopy(buffers, next + 1, buffers, next, open - next);
-            System.arraycopy(starts, next + 1, starts, next, open - next);
-            System.arraycopy(ends, next + 1, ends, next, open - next);
-            System.arraycopy(sizes, next + 1, sizes, next, open - next);
-            System.arraycopy(offsets, next + 1, offsets, next, open - next);
-            for (int k = 0; k < open; k++) {
-                if (offsets[k] < top && starts[k] < end && start < ends[k]) {
-                    offsets[k] = BestFitInTime.aligned(top, problem.alignment(buffers[k]));
-                    if (offsets[k] > most - sizes[k]) {
-                        return null;
-                    }
-                }
-            }
+            plan.placeNext();
         }
-        return result;
+        return plan.result;
+    }
+
+    private void placeNext() {
+        int next = 0;
+        while (offsets[next] >= lowestTop) {
+            next++;
+        }
+        result[buffers[next]] = offsets[next];
+        int start = starts[next];
+        int end = ends[next];
+        long top = offsets[next] + sizes[next];
+        takeOut(next);
+        lift(start, end, top);
+    }
+
+    private void takeOut(int placed) {
+        int above = --open - placed;
+        System.arraycopy(buffers, placed + 1, buffers, placed, above);
+        System.arraycopy(starts, placed + 1, starts, placed, above);
+        System.arraycopy(ends, placed + 1, ends, placed, above);
+        System.arraycopy(sizes, placed + 1, sizes, placed, above);
+        System.arraycopy(alignments, placed + 1, alignments, placed, above);
+        System.arraycopy(offsets, placed + 1, offsets, placed, above);
+    }
+
+    /** Lifts the open buffers that meet a placed one above its top. */
+    private void lift(int start, int end, long top) {
+        long lowest = Long.MAX_VALUE;
+        long highest = 0;
+        for (int k = 0; k < open; k++) {
+            long offset = offsets[k];
+            if (offset < top && starts[k] < end && start < ends[k]) {
+                offset = BestFitInTime.aligned(top, alignments[k]);
+                offsets[k] = offset;
+            }
+            long ownTop = offset + sizes[k];
+            lowest = Math.min(lowest, ownTop);
+            highest = Math.max(highest, ownTop);
+        }
+        lowestTop = lowest;
+        highestTop = highest;
     }
 }

@@ -61,7 +61,7 @@ final class Orders {
     }
 
     /** Largest load within the life of each buffer, from maxima over stretches whose lengths are powers of two. */
-    private static long[] busiest(Timeline time) {
+    static long[] busiest(Timeline time) {
         int count = time.problem.count();
         long[] busiest = new long[count];
         long[] most = time.load();

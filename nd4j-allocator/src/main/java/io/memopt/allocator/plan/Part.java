@@ -81,7 +81,8 @@ final class Part {
             return;
         }
         if (time.problem.count() >= OrderSearch.LEAST_BUFFERS) {
-            tryTo(goal, PlanMethod.BOTTOM_UP, () -> climb(Orders.byLoad(time), Math.max(goal, lower)));
+            tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoad(time)));
+            tryTo(goal, PlanMethod.BOTTOM_UP, () -> OrderSearch.plan(time, height, Math.max(goal, lower), deadline));
         }
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.bySize(time)));
         tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoad(time)));
@@ -89,11 +90,6 @@ final class Part {
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.byLifetime(time)));
         tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byArea(time)));
         tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoadAndSize(time)));
-    }
-
-    private long @Nullable [] climb(int[] order, long goal) {
-        take(PlanMethod.BOTTOM_UP, BottomUp.plan(time, order));
-        return OrderSearch.plan(time, order, height, goal, deadline);
     }
 
     private void tryTo(long goal, PlanMethod by, Supplier<long @Nullable []> plan) {
@@ -106,15 +102,21 @@ final class Part {
     }
 
     private void take(PlanMethod by, long[] plan) {
-        long top = 0;
-        for (int i = 0; i < plan.length; i++) {
-            top = Math.max(top, plan[i] + time.problem.size(i));
-        }
+        long top = top(time, plan);
         if (top < height) {
             height = top;
             offsets = plan;
             method = by;
         }
+    }
+
+    /** Height of a plan in bytes. */
+    static long top(Timeline time, long[] plan) {
+        long top = 0;
+        for (int i = 0; i < plan.length; i++) {
+            top = Math.max(top, plan[i] + time.problem.size(i));
+        }
+        return top;
     }
 
     /** Whether the search can deal with this part. */
