@@ -32,14 +32,14 @@ import org.slf4j.LoggerFactory;
  * a collection.
  *
  * <p>Cost: one look at what is held at the end of an iteration, at most a hundred times a second; the slope, and with growth the
- * limits, at most ten times a second. Limits are read from files, which takes up to a millisecond or two and so is done in the
+ * limits, at most twice a second. Limits are read from files, which takes up to a millisecond or two and so is done in the
  * background; what they say is told at the end of the first iteration that knows. Threading: safe.
  */
 public final class HeadroomWatch implements ModelObserver {
     static final int KEPT = 32;
     static final int WARN_ITERATIONS = 200;
     private static final long LOOK_NANOS = 10_000_000;
-    private static final long SLOPE_NANOS = 100_000_000;
+    private static final long SLOPE_NANOS = 500_000_000;
 
     private static final Logger log = LoggerFactory.getLogger(HeadroomWatch.class);
 
