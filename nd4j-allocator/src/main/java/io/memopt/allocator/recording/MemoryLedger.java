@@ -184,6 +184,18 @@ public final class MemoryLedger {
         allocated(space, key, address, requested, rounded, 1);
     }
 
+    /** The array behind {@code key}, which is on a device, has a place of its size on the host now, for whom the array is. */
+    public void hostPlaceAllocated(long key, LiveAllocation array, long address) {
+        allocated(MemorySpace.HOST, -key, address, array.requestedBytes(), array.roundedBytes());
+        Owner owner = owners.ownerOf(array.owner());
+        reclassify(-key, owner.network(), owner.category());
+    }
+
+    /** Ends what {@link #hostPlaceAllocated} began. */
+    public void hostPlaceFreed(long key) {
+        freed(-key);
+    }
+
     /** As {@link #allocated(MemorySpace, long, long, long, long)} for an array that can be {@link #resized}. */
     public void bufferAllocated(MemorySpace space, long key, long address, long elements, int elementBytes) {
         allocated(space, key, address, elements * elementBytes, elements * elementBytes, elementBytes);
@@ -388,8 +400,12 @@ public final class MemoryLedger {
      */
     public boolean reclassify(long key, String network, Category category) {
         ThreadContext context = ThreadContext.current();
-        return journals.posted(() -> books.reclassify(
-                key, network, category, context.iteration(owners), System.nanoTime(), context.threadId()));
+        return journals.posted(() -> {
+            long now = System.nanoTime();
+            long iteration = context.iteration(owners);
+            books.reclassify(-key, network, category, iteration, now, context.threadId()); // its place on the host
+            return books.reclassify(key, network, category, iteration, now, context.threadId());
+        });
     }
 
     /**
