@@ -121,6 +121,16 @@ public final class MemoryLedger {
         });
     }
 
+    /** As {@link #addSink}; first of all it hears of what is live, as if that were allocated now. Arrays inside workspaces are left out. */
+    public void addSinkWithLive(EventSink sink) {
+        journals.posted(() -> {
+            for (LiveAllocation live : books.live.values()) {
+                books.tellLive(sink, live);
+            }
+            addSink(sink);
+        });
+    }
+
     /** {@code sink} has heard of all events so far, and hears no event that starts after this call. */
     public void removeSink(EventSink sink) {
         journals.posted(() -> {
