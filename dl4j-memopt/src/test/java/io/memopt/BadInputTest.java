@@ -65,6 +65,24 @@ class BadInputTest {
     }
 
     @Test
+    void settings_withoutValues_nameTheSetting() throws IOException {
+        MemOptConfig.Builder config = MemOptConfig.builder();
+        Path file = Files.createFile(directory.resolve("file"));
+
+        assertThatNullPointerException().isThrownBy(() -> config.trace(null)).withMessage("trace");
+        assertThatNullPointerException()
+                .isThrownBy(() -> config.planProfile(null))
+                .withMessage("planProfile");
+        assertThatNullPointerException().isThrownBy(() -> config.budget(null)).withMessage("budget");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> config.postMortems(file))
+                .withMessage("postMortems=" + file + " is a file, expected a folder");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MemOpt.willItFit(Networks.mlp(2, 2, 2)))
+                .withMessage("inputs=[], expected the type of each input of the network");
+    }
+
+    @Test
     void attach_withAnotherStepThanAnEarlierHandle_isRefusedWithBoth() {
         MultiLayerNetwork network = Networks.mlp(2, 2, 2);
         MemOptConfig three = MemOptConfig.builder().microBatch(3).build();
