@@ -101,10 +101,12 @@ public final class MemOpt implements AutoCloseable {
 
     /**
      * Observes {@code network} from now on. May be called before or after training began, and again: every call gives a
-     * handle of its own, and observation ends with the last of them.
+     * handle of its own, and observation ends with the last of them. What a handle began holds until then: plans for all networks,
+     * a step of its own for its network.
      *
      * @param network an initialised MultiLayerNetwork or ComputationGraph
-     * @throws IllegalArgumentException if it is neither, or not initialised, or cannot be trained as {@link MemOptConfig#step} says
+     * @throws IllegalArgumentException if it is neither, or not initialised, or cannot be trained as {@link MemOptConfig#step} says, or
+     *     is trained otherwise by an earlier handle
      */
     public static MemOpt attach(Model network, MemOptConfig config) {
         Objects.requireNonNull(config, "config");
@@ -115,6 +117,7 @@ public final class MemOpt implements AutoCloseable {
         }
         Settings.check();
         TrainingSteps.check(network, config.step());
+        Session.checkStep(network, config.step());
         if (config.budget().isSet()) {
             NetworkBudget.check(network, config.budget());
         }

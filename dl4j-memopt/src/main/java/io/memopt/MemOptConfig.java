@@ -179,7 +179,7 @@ public record MemOptConfig(
 
         /** Writes every event to {@code file}; default none. */
         public Builder trace(Path file) {
-            trace = Optional.of(file);
+            trace = Optional.of(Objects.requireNonNull(file, "trace"));
             return this;
         }
 
@@ -252,7 +252,7 @@ public record MemOptConfig(
          * default none.
          */
         public Builder planProfile(Path file) {
-            planProfile = Optional.of(file);
+            planProfile = Optional.of(Objects.requireNonNull(file, "planProfile"));
             return this;
         }
 
@@ -354,7 +354,7 @@ public record MemOptConfig(
          * @throws IllegalArgumentException if it is no size, or 0
          */
         public Builder budget(String size) {
-            budget = budget.withBytes(ByteSize.parse(size));
+            budget = budget.withBytes(ByteSize.parse(Objects.requireNonNull(size, "budget")));
             return this;
         }
 

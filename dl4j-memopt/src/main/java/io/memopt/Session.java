@@ -199,6 +199,24 @@ final class Session {
         }
     }
 
+    /**
+     * Refuses a step that {@code model} cannot have beside that of an earlier handle.
+     *
+     * @throws IllegalArgumentException with both
+     */
+    static synchronized void checkStep(Model model, StepOptions options) {
+        Session session = running;
+        TrainingSteps its = session == null ? null : session.steps;
+        if (its == null || options.equals(StepOptions.PLAIN)) {
+            return;
+        }
+        its.optionsOf(model).filter(other -> !other.equals(options)).ifPresent(other -> {
+            throw new IllegalArgumentException(
+                    "This network is trained with " + other + " by an earlier handle, and cannot be with " + options
+                            + " at the same time. Close that handle first.");
+        });
+    }
+
     /** Gives up a handle; the last one of a network detaches it, the last of all takes the hooks out. */
     void leave(WeakReference<Model> handle) {
         synchronized (Session.class) {
@@ -280,7 +298,10 @@ final class Session {
 
     /** Begins to size workspaces, unless they are planned, for all handles and to the end of the session. Never throws. */
     synchronized void sizeReuse(@Nullable Path profile, ArenaOptions arenas) {
-        if (reuse == null && sizing == null) {
+        if (reuse != null) {
+            log.warn(
+                    "reuse=SIZED changes nothing: an earlier handle has begun to plan workspaces, which holds for all handles.");
+        } else if (sizing == null) {
             try {
                 sizing = SizedReuse.begin(tracker, profile, arenas);
             } catch (HookException e) {
@@ -542,7 +563,7 @@ final class Session {
 
     void addTrace(TraceWriter writer) {
         traces.add(writer);
-        ledger.addSink(writer);
+        ledger.addSinkWithLive(writer);
         synchronized (Session.class) {
             if (processWatch == null) {
                 processWatch = ProcessWatch.start(ledger, SAMPLE_EVERY);

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.equivalentTo;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackages;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
@@ -10,6 +14,7 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import io.memopt.allocator.reuse.NetworkWorkspaces;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -101,6 +106,16 @@ class ArchitectureTest {
             .should()
             .transitivelyDependOnClassesThat()
             .resideInAnyPackage(DL4J, ND4J_LIBRARY, "org.bytedeco..");
+
+    /** As the filter of memopt-cli.jar in the pom: what it leaves out would be missed when a command runs. */
+    @ArchTest
+    static final ArchRule cliHoldsWhatItNeeds = noClasses()
+            .that()
+            .resideInAnyPackage(CLI, ANALYSIS)
+            .should()
+            .transitivelyDependOnClassesThat(resideInAPackage("io.memopt..")
+                    .and(resideOutsideOfPackages(CLI, ANALYSIS, REPORT, EVENT, PLAN, RECORDING))
+                    .and(not(equivalentTo(NetworkWorkspaces.class))));
 
     @ArchTest
     static final ArchRule entry = onlyImports(

@@ -23,6 +23,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -61,6 +62,43 @@ class BadInputTest {
                 .isThrownBy(() -> MemOpt.attach(Networks.mlp(2, 2, 2), null))
                 .withMessage("config");
         assertThatNullPointerException().isThrownBy(() -> MemOpt.explain(null)).withMessage("failure");
+    }
+
+    @Test
+    void settings_withoutValues_nameTheSetting() throws IOException {
+        MemOptConfig.Builder config = MemOptConfig.builder();
+        Path file = Files.createFile(directory.resolve("file"));
+
+        assertThatNullPointerException().isThrownBy(() -> config.trace(null)).withMessage("trace");
+        assertThatNullPointerException()
+                .isThrownBy(() -> config.planProfile(null))
+                .withMessage("planProfile");
+        assertThatNullPointerException().isThrownBy(() -> config.budget(null)).withMessage("budget");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> config.postMortems(file))
+                .withMessage("postMortems=" + file + " is a file, expected a folder");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MemOpt.willItFit(Networks.mlp(2, 2, 2)))
+                .withMessage("inputs=[], expected the type of each input of the network");
+    }
+
+    @Test
+    void attach_withAnotherStepThanAnEarlierHandle_isRefusedWithBoth() {
+        MultiLayerNetwork network = Networks.mlp(2, 2, 2);
+        MemOptConfig three = MemOptConfig.builder().microBatch(3).build();
+        MemOptConfig eight = MemOptConfig.builder().microBatch(8).build();
+        try (MemOpt first = MemOpt.attach(network, three);
+                MemOpt same = MemOpt.attach(network, three);
+                MemOpt observing = MemOpt.attach(network)) {
+            assertThat(List.of(first, same, observing)).allMatch(MemOpt::isActive);
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> MemOpt.attach(network, eight))
+                    .withMessage("This network is trained with microBatch=3 by an earlier handle, and cannot be with"
+                            + " microBatch=8 at the same time. Close that handle first.");
+        }
+        try (MemOpt after = MemOpt.attach(network, eight)) {
+            assertThat(after.isActive()).isTrue();
+        }
     }
 
     @Test

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.Phase;
@@ -18,7 +19,10 @@ import io.memopt.report.MemorySummary;
 import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -111,6 +115,35 @@ class MemOptTest {
         }
         assertThat(iterations).isEqualTo(3);
         assertThat(layers).isGreaterThan(3);
+    }
+
+    @Test
+    void trace_beginsWithWhatIsThereAlready(@TempDir Path folder) throws IOException {
+        Path file = folder.resolve("run.memopt");
+        Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
+        train(model, Networks.LENET, 2);
+        try (MemOpt first = MemOpt.attach(model)) {
+            train(model, Networks.LENET, 2);
+            try (MemOpt second =
+                    MemOpt.attach(model, MemOptConfig.builder().trace(file).build())) {
+                train(model, Networks.LENET, 1);
+                assertThat(List.of(first, second)).allMatch(MemOpt::isActive);
+            }
+        }
+
+        Map<Category, Long> bytes = new EnumMap<>(Category.class);
+        try (TraceReader reader = new TraceReader(file)) {
+            for (MemoryEvent event : reader) {
+                if (event instanceof MemoryEvent.Allocate allocated
+                        && allocated.allocation() == AllocationKind.DETACHED) {
+                    bytes.merge(reader.owner(event.owner()).category(), allocated.requestedBytes(), Long::sum);
+                }
+            }
+        }
+        assertThat(bytes)
+                .containsEntry(Category.PARAMETERS, model.numParams() * Float.BYTES)
+                .containsEntry(Category.GRADIENTS, model.numParams() * Float.BYTES)
+                .containsKey(Category.UPDATER_STATE);
     }
 
     @Test

@@ -60,7 +60,11 @@ final class AnalysisText {
         TraceFacts facts = analysis.facts();
         line("recorded   %s, %.3f s, %,d events", facts.start(), facts.durationNanos() / 1e9, facts.events());
         if (!facts.complete()) {
-            line("incomplete the recording was not closed in good order; %,d events are missing", facts.lostEvents());
+            line(
+                    facts.lostEvents() > 0
+                            ? "incomplete the recording was not closed in good order; %,d events are known to be missing"
+                            : "incomplete the recording was not closed in good order; how many events are missing at its end is unknown",
+                    facts.lostEvents());
         }
         if (!facts.exact()) {
             line("estimates  events are missing or contradict each other: figures may be off");

@@ -9,6 +9,7 @@ import io.memopt.listeners.training.Trackers;
 import io.memopt.listeners.training.TrainingTracker;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
@@ -48,6 +49,10 @@ public final class Recorded {
      * @throws IllegalArgumentException if the network is not initialised, or cannot be trained with such data
      */
     public static MemoryForecast forecast(Model network, InputType... inputs) {
+        Objects.requireNonNull(inputs, "inputs");
+        if (inputs.length == 0) {
+            throw new IllegalArgumentException("inputs=[], expected the type of each input of the network");
+        }
         List<ItemShape> features = Arrays.stream(inputs)
                 .map(input -> ItemShape.of(input, TrialNetwork.typeOf(checked(network))))
                 .toList();

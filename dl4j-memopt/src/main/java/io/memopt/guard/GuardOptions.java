@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.guard;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Objects;
 
@@ -23,6 +24,9 @@ public record GuardOptions(OutOfMemory mode, Path reports, long limitBytes) {
     public GuardOptions {
         Objects.requireNonNull(mode, "mode");
         Objects.requireNonNull(reports, "reports");
+        if (Files.exists(reports) && !Files.isDirectory(reports)) {
+            throw new IllegalArgumentException("postMortems=" + reports + " is a file, expected a folder");
+        }
         if (limitBytes < MIN_LIMIT) {
             throw new IllegalArgumentException("limitBytes=" + limitBytes + ", expected at least " + MIN_LIMIT);
         }

@@ -31,15 +31,15 @@ import org.slf4j.LoggerFactory;
  * Java collection when its cap is met, so that what waits for one is no reason to warn: of that cap it is told when growth outlives
  * a collection.
  *
- * <p>Cost: one look at what is held at the end of an iteration, at most a hundred times a second; the slope, and with growth the
- * limits, at most ten times a second. Limits are read from files, which takes up to a millisecond or two and so is done in the
- * background; what they say is told at the end of the first iteration that knows. Threading: safe.
+ * <p>Cost: one look at what is held at the end of an iteration, at most 40 times a second. The slope is computed at most twice a
+ * second, in the background, as are limits, which with growth are read from files; what they say is told at the end of the first
+ * iteration that knows. Threading: safe.
  */
 public final class HeadroomWatch implements ModelObserver {
     static final int KEPT = 32;
     static final int WARN_ITERATIONS = 200;
-    private static final long LOOK_NANOS = 10_000_000;
-    private static final long SLOPE_NANOS = 100_000_000;
+    private static final long LOOK_NANOS = 25_000_000;
+    private static final long SLOPE_NANOS = 500_000_000;
 
     private static final Logger log = LoggerFactory.getLogger(HeadroomWatch.class);
 
@@ -62,7 +62,7 @@ public final class HeadroomWatch implements ModelObserver {
     private long heldAfterCollectionBefore = -1;
     private @Nullable MemoryLimits limits;
     private boolean warned;
-    private final AtomicReference<@Nullable Nearest> found = new AtomicReference<>();
+    private final AtomicReference<@Nullable Finding> found = new AtomicReference<>();
     private volatile double iterationsLeft = Double.POSITIVE_INFINITY;
 
     public HeadroomWatch(MemoryLedger ledger) {
@@ -102,9 +102,9 @@ public final class HeadroomWatch implements ModelObserver {
             nextLookNanos = now + LOOK_NANOS;
             look(now);
         }
-        Nearest nearest = found.getAndSet(null);
-        if (nearest != null) {
-            judge(nearest);
+        Finding finding = found.getAndSet(null);
+        if (finding != null) {
+            judge(finding);
         }
     }
 
@@ -115,7 +115,10 @@ public final class HeadroomWatch implements ModelObserver {
         noteCollection(bytes);
         if (seen >= KEPT && now - nextSlopeNanos >= 0) {
             nextSlopeNanos = now + SLOPE_NANOS;
-            askForLimits();
+            boolean collected = outlivesCollections();
+            History history = history();
+            MemoryLimits known = limits();
+            background.execute(() -> found.set(Finding.of(history, known, collected)));
         }
     }
 
@@ -130,28 +133,15 @@ public final class HeadroomWatch implements ModelObserver {
 
     /** How what is held went. */
     public synchronized Evidence.Trend trend() {
-        int known = Math.min(seen, KEPT);
-        if (known < 2) {
-            return Evidence.Trend.NONE;
-        }
-        long[] values = latest(held, known);
-        long[] at = latest(after, known);
-        int span = (int) (at[known - 1] - at[0]) + 1;
-        return new Evidence.Trend(span, TheilSen.slope(at, values), values[known - 1] - values[0]);
+        return history().trend();
     }
 
-    private void askForLimits() {
-        if (!grows(trend())) {
-            return;
-        }
-        boolean collected = outlivesCollections();
-        MemoryLimits known = limits();
-        background.execute(() -> found.set(Nearest.of(known, collected)));
-    }
-
-    private void judge(Nearest nearest) {
-        Evidence.Trend trend = trend();
-        if (!grows(trend)) {
+    private void judge(Finding finding) {
+        Evidence.Trend trend = finding.trend();
+        Nearest nearest = finding.nearest();
+        if (nearest == null) {
+            iterationsLeft = Double.POSITIVE_INFINITY;
+            warned = false;
             return;
         }
         iterationsLeft = nearest.bytes() / trend.bytesPerIteration();
@@ -161,15 +151,6 @@ public final class HeadroomWatch implements ModelObserver {
             warned = true;
             tell(new EarlyWarning(nearest.bytes(), nearest.limit(), trend.bytesPerIteration(), iterationsLeft));
         }
-    }
-
-    private boolean grows(Evidence.Trend trend) {
-        boolean grows = trend.bytesPerIteration() >= 1;
-        if (!grows) {
-            iterationsLeft = Double.POSITIVE_INFINITY;
-            warned = false;
-        }
-        return grows;
     }
 
     private boolean outlivesCollections() {
@@ -197,13 +178,44 @@ public final class HeadroomWatch implements ModelObserver {
         }
     }
 
-    /** The last {@code known} of a ring, oldest first. */
-    private long[] latest(long[] ring, int known) {
+    private History history() {
+        int known = Math.min(seen, KEPT);
+        long[] at = new long[known];
         long[] values = new long[known];
         for (int i = 0; i < known; i++) {
-            values[i] = ring[(seen - known + i) % KEPT];
+            int from = (seen - known + i) % KEPT;
+            at[i] = after[from];
+            values[i] = held[from];
         }
-        return values;
+        return new History(at, values);
+    }
+
+    /** What was held after which iterations, oldest first. */
+    private static final class History {
+        private final long[] at;
+        private final long[] values;
+
+        History(long[] at, long[] values) {
+            this.at = at;
+            this.values = values;
+        }
+
+        Evidence.Trend trend() {
+            int last = at.length - 1;
+            return last < 1
+                    ? Evidence.Trend.NONE
+                    : new Evidence.Trend(
+                            (int) (at[last] - at[0]) + 1, TheilSen.slope(at, values), values[last] - values[0]);
+        }
+    }
+
+    /** {@code nearest}: null without growth. */
+    private record Finding(Evidence.Trend trend, @Nullable Nearest nearest) {
+
+        static Finding of(History history, MemoryLimits limits, boolean collected) {
+            Evidence.Trend trend = history.trend();
+            return new Finding(trend, trend.bytesPerIteration() < 1 ? null : Nearest.of(limits, collected));
+        }
     }
 
     /** The limit that is met first, and how far it is. */

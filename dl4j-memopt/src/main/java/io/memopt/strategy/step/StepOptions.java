@@ -4,6 +4,7 @@ package io.memopt.strategy.step;
 
 import io.memopt.strategy.precision.Precision;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -66,6 +67,30 @@ public record StepOptions(
         Objects.requireNonNull(precision, "precision");
         Objects.requireNonNull(stateFolder, "stateFolder");
         Objects.requireNonNull(outputFolder, "outputFolder");
+    }
+
+    /** What differs from Deeplearning4j's own step, by the names of the settings. */
+    @Override
+    public String toString() {
+        List<String> set = new ArrayList<>();
+        if (microBatch != WHOLE) {
+            set.add("microBatch=" + microBatch);
+        }
+        if (accumulate != 1) {
+            set.add("accumulate=" + accumulate);
+        }
+        if (activationShare != 1) {
+            set.add("activationShare=" + activationShare);
+        }
+        if (!cuts.isEmpty()) {
+            set.add("cuts=" + cuts);
+        }
+        if (precision != Precision.AS_CONFIGURED) {
+            set.add("precision=" + precision);
+        }
+        stateFolder.ifPresent(folder -> set.add("offloadUpdaterState=" + folder));
+        outputFolder.ifPresent(folder -> set.add("offloadCheckpoints=" + folder));
+        return set.isEmpty() ? "plain step" : String.join(", ", set);
     }
 
     public StepOptions withMicroBatch(int examples) {

@@ -6,6 +6,8 @@ import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.TransferDirection;
 import io.memopt.allocator.recording.LiveAllocation;
 import io.memopt.allocator.recording.MemoryLedger;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerPointer;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +28,8 @@ import org.nd4j.nativeblas.OpaqueDataBuffer;
 public abstract class NativeOpsInterposer implements NativeOps {
     /** Name of the call that runs an operation. */
     static final String OPERATION = "execCustomOp2";
+    /** Remembering smaller ones costs more than what it tells. */
+    private static final long LEAST_PLACED_BYTES = 64 << 10;
 
     /** What ND4J had before; forwards go here. */
     protected final NativeOps target;
@@ -33,6 +37,8 @@ public abstract class NativeOpsInterposer implements NativeOps {
     private final MemoryLedger ledger;
     private final MemorySpace hostSpace;
     private final MemorySpace bufferSpace;
+    /** Large native buffers on a device, and whether their place on the host is booked. */
+    private final Map<Long, Boolean> placed = new ConcurrentHashMap<>();
 
     /**
      * Interposes on {@code target}.
@@ -89,6 +95,26 @@ public abstract class NativeOpsInterposer implements NativeOps {
             HookFailures.contain(() -> ledger.viewCreated(parent.address(), view.address()));
         }
         return view;
+    }
+
+    /** An array on a device gets a place on the host, which ND4J fills with zeros: memory like any other. */
+    @Override
+    public void dbAllocatePrimaryBuffer(OpaqueDataBuffer buffer) {
+        target.dbAllocatePrimaryBuffer(buffer);
+        if (onDevice()) {
+            HookFailures.contain(() -> bookPlace(buffer));
+        }
+    }
+
+    private void bookPlace(OpaqueDataBuffer buffer) {
+        if (!placed.replace(buffer.address(), false, true)) {
+            return;
+        }
+        Pointer place = target.dbPrimaryBuffer(buffer);
+        LiveAllocation array = ledger.find(buffer.address());
+        if (array != null && place != null && !isMirror(place)) {
+            ledger.hostPlaceAllocated(buffer.address(), array, place.address());
+        }
     }
 
     @Override
@@ -180,8 +206,12 @@ public abstract class NativeOpsInterposer implements NativeOps {
     private @Nullable OpaqueDataBuffer bookedBuffer(long elements, int width, Native<OpaqueDataBuffer> allocation) {
         OpaqueDataBuffer buffer = attempt(bufferSpace, elements * width, allocation);
         if (buffer != null) {
-            HookFailures.contain(
-                    () -> ledger.bufferAllocated(bufferSpace, buffer.address(), dataAddress(buffer), elements, width));
+            HookFailures.contain(() -> {
+                ledger.bufferAllocated(bufferSpace, buffer.address(), dataAddress(buffer), elements, width);
+                if (onDevice() && elements * width >= LEAST_PLACED_BYTES) {
+                    placed.put(buffer.address(), false);
+                }
+            });
         }
         return buffer;
     }
@@ -213,6 +243,9 @@ public abstract class NativeOpsInterposer implements NativeOps {
             HookFailures.contain(() -> {
                 beforeFree(pointer.address());
                 ledger.freed(pointer.address());
+                if (!placed.isEmpty() && Boolean.TRUE.equals(placed.remove(pointer.address()))) {
+                    ledger.hostPlaceFreed(pointer.address());
+                }
             });
         }
     }

@@ -201,6 +201,19 @@ final class Books {
         }
     }
 
+    /** Tells {@code sink} alone of what is there already. */
+    void tellLive(EventSink sink, LiveAllocation live) {
+        sink.accept(
+                EventCode.of(EventKind.ALLOCATE, live.kind(), live.space()),
+                System.nanoTime(),
+                Thread.currentThread().getId(),
+                live.owner(),
+                idOf(live.account()),
+                live.address(),
+                live.requestedBytes(),
+                live.roundedBytes());
+    }
+
     void tellOrigin(LiveAllocation allocation, long now, long thread) {
         emit(
                 EventCode.of(EventKind.ORIGIN, allocation.kind(), allocation.space()),

@@ -121,6 +121,16 @@ public final class MemoryLedger {
         });
     }
 
+    /** As {@link #addSink}; first of all it hears of what is live, as if that were allocated now. Arrays inside workspaces are left out. */
+    public void addSinkWithLive(EventSink sink) {
+        journals.posted(() -> {
+            for (LiveAllocation live : books.live.values()) {
+                books.tellLive(sink, live);
+            }
+            addSink(sink);
+        });
+    }
+
     /** {@code sink} has heard of all events so far, and hears no event that starts after this call. */
     public void removeSink(EventSink sink) {
         journals.posted(() -> {
@@ -182,6 +192,18 @@ public final class MemoryLedger {
      */
     public void allocated(MemorySpace space, long key, long address, long requested, long rounded) {
         allocated(space, key, address, requested, rounded, 1);
+    }
+
+    /** The array behind {@code key}, which is on a device, has a place of its size on the host now, for whom the array is. */
+    public void hostPlaceAllocated(long key, LiveAllocation array, long address) {
+        allocated(MemorySpace.HOST, -key, address, array.requestedBytes(), array.roundedBytes());
+        Owner owner = owners.ownerOf(array.owner());
+        reclassify(-key, owner.network(), owner.category());
+    }
+
+    /** Ends what {@link #hostPlaceAllocated} began. */
+    public void hostPlaceFreed(long key) {
+        freed(-key);
     }
 
     /** As {@link #allocated(MemorySpace, long, long, long, long)} for an array that can be {@link #resized}. */
@@ -388,8 +410,12 @@ public final class MemoryLedger {
      */
     public boolean reclassify(long key, String network, Category category) {
         ThreadContext context = ThreadContext.current();
-        return journals.posted(() -> books.reclassify(
-                key, network, category, context.iteration(owners), System.nanoTime(), context.threadId()));
+        return journals.posted(() -> {
+            long now = System.nanoTime();
+            long iteration = context.iteration(owners);
+            books.reclassify(-key, network, category, iteration, now, context.threadId()); // its place on the host
+            return books.reclassify(key, network, category, iteration, now, context.threadId());
+        });
     }
 
     /**
