@@ -341,7 +341,7 @@ final class SecondPass implements TraceVisitor, LiveSet.Listener {
                 changes |= values[i] != values[0];
             }
             if (changes) {
-                TheilSen line = TheilSen.of(values, (double) stepStride);
+                TheilSen line = TheilSen.of(values, stepStride);
                 rows.add(new Growth(
                         byOwner.key(group),
                         byOwner.space(group),

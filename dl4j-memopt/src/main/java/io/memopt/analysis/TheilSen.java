@@ -25,16 +25,10 @@ public final class TheilSen {
      * @param values at least 2
      * @return the interval is the whole line when there are too few samples for any
      */
-    public static TheilSen of(long[] values, double stride) {
-        int n = values.length;
-        double[] slopes = new double[n * (n - 1) / 2];
-        int at = 0;
-        for (int i = 0; i < n; i++) {
-            for (int j = i + 1; j < n; j++) {
-                slopes[at++] = (values[j] - values[i]) / ((j - i) * stride);
-            }
-        }
-        Arrays.sort(slopes);
+    public static TheilSen of(long[] values, long stride) {
+        long[] at = new long[values.length];
+        Arrays.setAll(at, i -> i * stride);
+        double[] slopes = slopes(at, values);
         int pairs = slopes.length;
         double reach = Z95 * Math.sqrt(variance(values));
         int low = (int) Math.floor((pairs - reach) / 2);
@@ -51,6 +45,11 @@ public final class TheilSen {
      * @param at at least 2, each larger than the one before
      */
     public static double slope(long[] at, long[] values) {
+        return median(slopes(at, values));
+    }
+
+    /** Of all pairs, ascending. */
+    private static double[] slopes(long[] at, long[] values) {
         int n = values.length;
         double[] slopes = new double[n * (n - 1) / 2];
         int pair = 0;
@@ -60,7 +59,7 @@ public final class TheilSen {
             }
         }
         Arrays.sort(slopes);
-        return median(slopes);
+        return slopes;
     }
 
     private static double median(double[] sorted) {

@@ -55,7 +55,7 @@ class HeadroomWatchTest {
             for (int i = 0; i < 170; i++) {
                 kept.add(Nd4j.createUninitialized(DataType.INT8, KEPT_BYTES));
                 network.fit(data);
-                Thread.sleep(10); // it looks at most ten times a second
+                Thread.sleep(10); // real steps: it looks at most 40 times a second
             }
         }
         assertThat(limitsOf(warnings)).containsExactly("limitBytes");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.cudnn;
 
+import static io.memopt.testing.Bits.bits;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.memopt.MemOpt;
@@ -236,14 +237,5 @@ class JoinedStatisticsTest {
 
     private static boolean isOurs(Layer layer) {
         return layer.getHelper() instanceof EngineNormalization || layer.getHelper() instanceof EngineConvolution;
-    }
-
-    private static int[] bits(INDArray array) {
-        float[] values = array.dup('c').data().asFloat();
-        int[] bits = new int[values.length];
-        for (int i = 0; i < bits.length; i++) {
-            bits[i] = Float.floatToRawIntBits(values[i]);
-        }
-        return bits;
     }
 }

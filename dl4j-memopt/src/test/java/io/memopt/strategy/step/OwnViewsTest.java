@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.step;
 
+import static io.memopt.testing.Bits.bits;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.memopt.MemOpt;
@@ -189,14 +190,5 @@ class OwnViewsTest {
     private static DataSet data(long seed) {
         return new DataSet(
                 Nd4j.rand(seed + 1, new long[] {BATCH, IN}), Nd4j.eye(OUT).getRows(0, 1, 2, 0));
-    }
-
-    private static int[] bits(INDArray array) {
-        float[] values = array.dup('c').data().asFloat();
-        int[] bits = new int[values.length];
-        for (int i = 0; i < bits.length; i++) {
-            bits[i] = Float.floatToRawIntBits(values[i]);
-        }
-        return bits;
     }
 }

@@ -4,9 +4,9 @@ package io.memopt.allocator.nd4j;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.pointers.PagedPointer;
+import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.OpaqueDataBuffer;
 
 /**
@@ -32,28 +32,19 @@ final class HostPlaces {
         }
     }
 
-    /** A place for {@code buffer} out of {@code memory}; null when ND4J is to make it, or has. */
-    @Nullable
-    Pointer placeFor(@Nullable OpaqueDataBuffer buffer, PageableMirrors memory) {
+    /** Has {@code ops} give {@code buffer} a place out of {@code memory}; false when ND4J is to make one, or has. */
+    boolean give(@Nullable OpaqueDataBuffer buffer, PageableMirrors memory, NativeOps ops) {
         if (buffer == null || byBuffer.isEmpty()) {
-            return null;
+            return false;
         }
         Place known = byBuffer.get(buffer.address());
-        if (known == null || known.address() != 0) {
-            return null;
-        }
-        long address = memory.allocate(known.bytes());
-        if (address == 0) {
-            return null;
+        long address = known == null || known.address() != 0 ? 0 : memory.allocate(known.bytes());
+        if (known == null || address == 0) {
+            return false;
         }
         byBuffer.put(buffer.address(), new Place(known.elements(), known.bytes(), address));
-        return new PagedPointer(address);
-    }
-
-    /** Length of {@code buffer}, which has a place from here. */
-    long elements(OpaqueDataBuffer buffer) {
-        Place known = byBuffer.get(buffer.address());
-        return known == null ? 0 : known.elements();
+        ops.dbSetPrimaryBuffer(buffer, new PagedPointer(address), known.elements());
+        return true;
     }
 
     /** A native buffer goes; returns the address of its place, 0 if it has none from here. */

@@ -116,11 +116,8 @@ public abstract class ServingOps implements NativeOps {
     /** ND4J's own place is written all over with zeros, so that it takes its full size. */
     @Override
     public void dbAllocatePrimaryBuffer(OpaqueDataBuffer buffer) {
-        Pointer place = places.placeFor(buffer, memory.pageable());
-        if (place == null) {
+        if (!places.give(buffer, memory.pageable(), target)) {
             target.dbAllocatePrimaryBuffer(buffer);
-        } else {
-            target.dbSetPrimaryBuffer(buffer, place, places.elements(buffer));
         }
     }
 
