@@ -6,6 +6,7 @@ import io.memopt.allocator.cudnn.CudnnOptions;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * How convolutions and batch normalisations are computed. Start from {@link #BUILT_IN} or {@link #CUDNN}; the {@code with}
@@ -19,6 +20,9 @@ import java.util.Optional;
  *     result is provably the same, bit for bit; only with workspaces
  * @param deterministic only algorithms that repeat bit for bit; two runs are equal if they also choose the same, which takes a
  *     cache, or ranks instead of measured times
+ * @param graphs plans of cuDNN's graphs are made once for each pass, where its older functions make one in each call; needs JavaCPP
+ *     presets of cuDNN 9 on the class path, without which, and for arrays that do not begin at multiples of 16 bytes, the older
+ *     functions are taken
  * @param tf32 allows tensor cores that round factors to 10 bits of mantissa; exactness {@code LOSSY}
  * @param scratchBytes most scratch memory for each stream; a pass that fits nowhere within may take four times as much before
  *     it goes to the built-in path
@@ -32,6 +36,7 @@ public record Convolutions(
         boolean joinStatistics,
         boolean reuseForward,
         boolean deterministic,
+        boolean graphs,
         boolean tf32,
         long scratchBytes,
         boolean measured,
@@ -50,82 +55,92 @@ public record Convolutions(
 
     public Convolutions {
         Objects.requireNonNull(cache, "cache");
-        new CudnnOptions(deterministic, tf32, scratchBytes, measured, maxParts);
+        new CudnnOptions(deterministic, graphs, tf32, scratchBytes, measured, maxParts);
     }
 
     private static Convolutions of(boolean cudnn) {
         return new Convolutions(
-                cudnn, true, true, true, true, false, DEFAULT_SCRATCH_BYTES, true, DEFAULT_PARTS, Optional.empty());
+                cudnn,
+                true,
+                true,
+                true,
+                true,
+                true,
+                false,
+                DEFAULT_SCRATCH_BYTES,
+                true,
+                DEFAULT_PARTS,
+                Optional.empty());
+    }
+
+    /** The same values, to be changed. */
+    private static final class Copy {
+        private final boolean cudnn;
+        private boolean normalization;
+        private boolean joinStatistics;
+        private boolean reuseForward;
+        private boolean deterministic;
+        private boolean graphs;
+        private boolean tf32;
+        private long scratchBytes;
+        private boolean measured;
+        private int maxParts;
+        private Optional<Path> cache;
+
+        private Copy(Convolutions from) {
+            cudnn = from.cudnn;
+            normalization = from.normalization;
+            joinStatistics = from.joinStatistics;
+            reuseForward = from.reuseForward;
+            deterministic = from.deterministic;
+            graphs = from.graphs;
+            tf32 = from.tf32;
+            scratchBytes = from.scratchBytes;
+            measured = from.measured;
+            maxParts = from.maxParts;
+            cache = from.cache;
+        }
+    }
+
+    private Convolutions with(Consumer<Copy> change) {
+        Copy copy = new Copy(this);
+        change.accept(copy);
+        return new Convolutions(
+                copy.cudnn,
+                copy.normalization,
+                copy.joinStatistics,
+                copy.reuseForward,
+                copy.deterministic,
+                copy.graphs,
+                copy.tf32,
+                copy.scratchBytes,
+                copy.measured,
+                copy.maxParts,
+                copy.cache);
     }
 
     public Convolutions withNormalization(boolean value) {
-        return new Convolutions(
-                cudnn,
-                value,
-                joinStatistics,
-                reuseForward,
-                deterministic,
-                tf32,
-                scratchBytes,
-                measured,
-                maxParts,
-                cache);
+        return with(copy -> copy.normalization = value);
     }
 
     public Convolutions withJoinStatistics(boolean value) {
-        return new Convolutions(
-                cudnn,
-                normalization,
-                value,
-                reuseForward,
-                deterministic,
-                tf32,
-                scratchBytes,
-                measured,
-                maxParts,
-                cache);
+        return with(copy -> copy.joinStatistics = value);
     }
 
     public Convolutions withReuseForward(boolean value) {
-        return new Convolutions(
-                cudnn,
-                normalization,
-                joinStatistics,
-                value,
-                deterministic,
-                tf32,
-                scratchBytes,
-                measured,
-                maxParts,
-                cache);
+        return with(copy -> copy.reuseForward = value);
     }
 
     public Convolutions withDeterministic(boolean value) {
-        return new Convolutions(
-                cudnn,
-                normalization,
-                joinStatistics,
-                reuseForward,
-                value,
-                tf32,
-                scratchBytes,
-                measured,
-                maxParts,
-                cache);
+        return with(copy -> copy.deterministic = value);
+    }
+
+    public Convolutions withGraphs(boolean value) {
+        return with(copy -> copy.graphs = value);
     }
 
     public Convolutions withTf32(boolean value) {
-        return new Convolutions(
-                cudnn,
-                normalization,
-                joinStatistics,
-                reuseForward,
-                deterministic,
-                value,
-                scratchBytes,
-                measured,
-                maxParts,
-                cache);
+        return with(copy -> copy.tf32 = value);
     }
 
     /**
@@ -134,31 +149,11 @@ public record Convolutions(
      * @throws IllegalArgumentException if {@code value} is negative
      */
     public Convolutions withScratchBytes(long value) {
-        return new Convolutions(
-                cudnn,
-                normalization,
-                joinStatistics,
-                reuseForward,
-                deterministic,
-                tf32,
-                value,
-                measured,
-                maxParts,
-                cache);
+        return with(copy -> copy.scratchBytes = value);
     }
 
     public Convolutions withMeasured(boolean value) {
-        return new Convolutions(
-                cudnn,
-                normalization,
-                joinStatistics,
-                reuseForward,
-                deterministic,
-                tf32,
-                scratchBytes,
-                value,
-                maxParts,
-                cache);
+        return with(copy -> copy.measured = value);
     }
 
     /**
@@ -167,34 +162,14 @@ public record Convolutions(
      * @throws IllegalArgumentException if {@code value} is out of range
      */
     public Convolutions withMaxParts(int value) {
-        return new Convolutions(
-                cudnn,
-                normalization,
-                joinStatistics,
-                reuseForward,
-                deterministic,
-                tf32,
-                scratchBytes,
-                measured,
-                value,
-                cache);
+        return with(copy -> copy.maxParts = value);
     }
 
     public Convolutions withCache(Path file) {
-        return new Convolutions(
-                cudnn,
-                normalization,
-                joinStatistics,
-                reuseForward,
-                deterministic,
-                tf32,
-                scratchBytes,
-                measured,
-                maxParts,
-                Optional.of(file));
+        return with(copy -> copy.cache = Optional.of(file));
     }
 
     CudnnOptions options() {
-        return new CudnnOptions(deterministic, tf32, scratchBytes, measured, maxParts);
+        return new CudnnOptions(deterministic, graphs, tf32, scratchBytes, measured, maxParts);
     }
 }

@@ -23,7 +23,11 @@ final class AlgorithmChooser {
     private final String device;
     private final Map<Work, AlgorithmTable> tables = new ConcurrentHashMap<>();
 
-    private record Work(ConvolutionShape shape, ConvolutionPass pass) {}
+    private record Work(ConvolutionShape shape, ConvolutionPass pass, boolean graph) {
+        private static Work of(ConvolutionCalls calls) {
+            return new Work(calls.shape(), calls.pass(), calls.isGraph());
+        }
+    }
 
     /** @param device name of the device and version of the library: what was measured elsewhere does not count */
     AlgorithmChooser(CudnnOptions options, AlgorithmStore store, String device) {
@@ -35,7 +39,7 @@ final class AlgorithmChooser {
 
     /** The way to go, or empty when the pass belongs to the built-in path. Tunes when it is asked for the first time. */
     Optional<ConvolutionAlgorithm> choose(ConvolutionCalls calls) {
-        Work work = new Work(calls.shape(), calls.pass());
+        Work work = Work.of(calls);
         AlgorithmTable known = tables.get(work);
         if (known == null) {
             if (tables.size() >= MOST) {
@@ -60,24 +64,25 @@ final class AlgorithmChooser {
         return false;
     }
 
+    /** Whether what {@code calls} do was asked for before. */
+    boolean knows(ConvolutionCalls calls) {
+        return tables.containsKey(Work.of(calls));
+    }
+
     /** What is known of a pass; empty before it was first asked for. */
     Optional<AlgorithmTable> table(ConvolutionShape shape, ConvolutionPass pass) {
-        return Optional.ofNullable(tables.get(new Work(shape, pass)));
+        return table(shape, pass, true).or(() -> table(shape, pass, false));
+    }
+
+    private Optional<AlgorithmTable> table(ConvolutionShape shape, ConvolutionPass pass, boolean graph) {
+        return Optional.ofNullable(tables.get(new Work(shape, pass, graph)));
     }
 
     /** What {@link #choose} answers, without tuning. */
     Optional<ConvolutionAlgorithm> chosen(ConvolutionShape shape, ConvolutionPass pass) {
-        return table(shape, pass).flatMap(this::pick);
-    }
-
-    /** The most scratch memory of a way that is chosen now. */
-    long chosenBytes() {
-        return tables.values().stream()
-                .map(this::pick)
-                .flatMap(Optional::stream)
-                .mapToLong(ConvolutionAlgorithm::scratchBytes)
-                .max()
-                .orElse(0);
+        return table(shape, pass, true)
+                .flatMap(this::pick)
+                .or(() -> table(shape, pass, false).flatMap(this::pick));
     }
 
     private Optional<ConvolutionAlgorithm> pick(AlgorithmTable table) {
@@ -88,7 +93,7 @@ final class AlgorithmChooser {
     }
 
     private AlgorithmTable look(ConvolutionCalls calls) {
-        String key = device + "|" + options.rules() + "|" + calls.pass() + "|"
+        String key = device + "|" + options.rules() + (calls.isGraph() ? "+graph" : "") + "|" + calls.pass() + "|"
                 + calls.shape().key();
         AlgorithmTable table = lookUpTo(key, calls, options.scratchBytes());
         return table.fastestWithin(options.scratchBytes()).isPresent()
@@ -108,7 +113,7 @@ final class AlgorithmChooser {
 
     /** A way that failed is not tried again in this process; the store keeps it, for memory may be there next time. */
     private void strike(ConvolutionCalls calls, ConvolutionAlgorithm failed) {
-        tables.computeIfPresent(new Work(calls.shape(), calls.pass()), (work, table) -> {
+        tables.computeIfPresent(Work.of(calls), (work, table) -> {
             List<ConvolutionAlgorithm> left = table.algorithms().stream()
                     .filter(way -> !way.equals(failed))
                     .toList();

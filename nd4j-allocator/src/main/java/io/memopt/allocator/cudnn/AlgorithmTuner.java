@@ -31,7 +31,7 @@ final class AlgorithmTuner {
         List<ConvolutionAlgorithm> found = new ArrayList<>();
         if (options.measure()) {
             for (ConvolutionMath math : maths()) {
-                for (int id = 0; id < calls.pass().algorithms(); id++) {
+                for (int id : calls.candidates(math)) {
                     measure(calls, id, math, limitBytes, found);
                 }
             }
@@ -45,13 +45,13 @@ final class AlgorithmTuner {
         return options.tf32() ? List.of(ConvolutionMath.FMA, ConvolutionMath.TF32) : List.of(ConvolutionMath.FMA);
     }
 
-    private boolean allowed(ConvolutionPass pass, int id) {
-        return !options.deterministic() || pass.repeats(id);
+    private boolean allowed(ConvolutionCalls calls, int id) {
+        return !options.deterministic() || calls.repeats(id);
     }
 
     private void measure(
             ConvolutionCalls calls, int id, ConvolutionMath math, long limit, List<ConvolutionAlgorithm> found) {
-        if (!allowed(calls.pass(), id)) {
+        if (!allowed(calls, id)) {
             return;
         }
         for (int parts = 1; divides(parts, calls.shape()); parts *= 2) {
@@ -101,7 +101,7 @@ final class AlgorithmTuner {
     private void rank(ConvolutionCalls calls, long limit, List<ConvolutionAlgorithm> found) {
         for (int id : calls.ranking()) {
             for (ConvolutionMath math : maths()) {
-                long bytes = allowed(calls.pass(), id)
+                long bytes = allowed(calls, id)
                         ? calls.scratchBytes(id, math, calls.shape().batch())
                         : -1;
                 if (bytes >= 0 && bytes <= limit) {

@@ -6,12 +6,14 @@ package io.memopt.allocator.cudnn;
  * How algorithms are chosen.
  *
  * @param deterministic only algorithms that repeat bit for bit
+ * @param graphs takes cuDNN's graphs where the presets have them
  * @param tf32 also those that round factors to 10 bits of mantissa; then results are other numbers
  * @param scratchBytes most scratch memory for each stream, at least 0
  * @param measure measures times at first use; otherwise cuDNN's heuristic ranks
  * @param maxParts most parts that a minibatch may be computed in to save scratch memory, 1 to 64
  */
-public record CudnnOptions(boolean deterministic, boolean tf32, long scratchBytes, boolean measure, int maxParts) {
+public record CudnnOptions(
+        boolean deterministic, boolean graphs, boolean tf32, long scratchBytes, boolean measure, int maxParts) {
     private static final int MOST_PARTS = 64;
     /** Where nothing fits into the budget, a pass may take this many times the budget before it goes to the built-in path. */
     private static final int STRETCH = 4;

@@ -181,6 +181,20 @@ final class ThreadArena {
     }
 
     /**
+     * Address of {@code wanted} bytes that no array has until the next is asked for; 0 when there are none, -1 when no plan is being
+     * served. Whatever was begun with them must come before what is done with that array, as on one stream.
+     */
+    long spare(long wanted) {
+        PlanCursor serving = cursor;
+        PagedPointer base = block.base;
+        if (serving == null || serving.missed() || base == null || poisons) {
+            return -1;
+        }
+        long offset = serving.spare(wanted, block.bytes);
+        return offset == PlanCursor.MISS ? 0 : base.address() + offset;
+    }
+
+    /**
      * Ends the arrays whose bytes are about to be taken. False when one of them, which keeps its bytes to the end of its
      * scope, is in a scope that is still open: scopes are left in another order than planned.
      */
