@@ -39,6 +39,7 @@ final class BackendGraph implements AutoCloseable {
     private static final int HEURISTIC_A = 3;
 
     private static final int MOST_PROPOSALS = 24;
+    private static final int MOST_ALLOWED = 8;
     private static final int MOST_NOTES = 32;
 
     private static final int TENSOR_CORE = 0;
@@ -151,7 +152,8 @@ final class BackendGraph implements AutoCloseable {
 
     /**
      * Numbers of the configurations that may be taken: {@link ConvolutionPass#FIRST_PROPOSAL} and on for those that cuDNN's heuristic
-     * proposes, the best first, then {@link ConvolutionPass#FIRST_ENGINE} and on for all other engines as they come.
+     * proposes, the best first, then {@link ConvolutionPass#FIRST_ENGINE} and on for all other engines as they come. Not the latter
+     * with tensor cores: there the heuristic knows best, and engines are many.
      *
      * @param math FMA: those without tensor cores; TF32: those with them
      */
@@ -161,12 +163,13 @@ final class BackendGraph implements AutoCloseable {
         for (int i = 0; i < proposals().size(); i++) {
             try (BackendDescriptor engine = proposals().get(i).getDescriptor(300, Kind.ENGINE)) {
                 seen.add(engine.getLong(1301));
-                if (isAllowed(engine, math)) {
+                if (isAllowed(engine, math) && ids.size() < MOST_ALLOWED) {
                     ids.add(ConvolutionPass.FIRST_PROPOSAL + i);
                 }
             }
         }
-        for (int index = 0; index < graph.getLong(802); index++) {
+        long engines = math == ConvolutionMath.FMA ? graph.getLong(802) : 0;
+        for (int index = 0; index < engines; index++) {
             if (!seen.contains((long) index) && !unfit.get(index) && engine(index, math) != null) {
                 ids.add(ConvolutionPass.FIRST_ENGINE + index);
             }

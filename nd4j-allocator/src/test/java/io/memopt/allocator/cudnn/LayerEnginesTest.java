@@ -21,7 +21,7 @@ class LayerEnginesTest {
         };
 
         assertThatThrownBy(() -> LayerEngines.openCudnn(
-                        new CudnnOptions(true, true, false, 1, true, 1), store, ScratchHooks.none()))
+                        new CudnnOptions(true, true, false, 1, 0, true, 1), store, ScratchHooks.none()))
                 .isInstanceOf(LayerEngineException.class)
                 .hasMessageContaining("CpuBackend")
                 .hasMessageContaining("nd4j-cuda");

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.cudnn;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.junit.jupiter.api.Test;
+
+class CudnnOptionsTest {
+    private static final long MIB = 1 << 20;
+
+    /** Two 32-item arrays of 64 channels: 822 MB at 224x224, 13 MB at 28x28. */
+    private static ConvolutionShape shape(int size) {
+        return new ConvolutionShape(32, 64, size, size, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1);
+    }
+
+    @Test
+    void limitBytes_isAShareOfThePassesArrays_within64MiBAndTheBudget() {
+        CudnnOptions shared = new CudnnOptions(true, true, false, 256 * MIB, 4, true, 16);
+
+        assertThat(shared.limitBytes(shape(224))).isEqualTo(256 * MIB);
+        assertThat(shared.limitBytes(shape(28))).isEqualTo(64 * MIB);
+        assertThat(shared.limitBytes(shape(56)))
+                .isEqualTo(4 * 4 * (2L * 32 * 64 * 56 * 56 + 64 * 64 * 9))
+                .isBetween(196 * MIB, 256 * MIB);
+        assertThat(new CudnnOptions(true, true, false, 32 * MIB, 4, true, 16).limitBytes(shape(28)))
+                .isEqualTo(32 * MIB);
+    }
+
+    @Test
+    void limitBytes_withoutAShare_isTheBudget() {
+        CudnnOptions free = new CudnnOptions(true, true, false, 256 * MIB, 0, true, 16);
+        assertThat(free.limitBytes(shape(28))).isEqualTo(256 * MIB);
+    }
+
+    @Test
+    void negativeShare_isRefused() {
+        assertThatThrownBy(() -> new CudnnOptions(true, true, false, 1, -1, true, 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("scratchShare=-1");
+    }
+}
