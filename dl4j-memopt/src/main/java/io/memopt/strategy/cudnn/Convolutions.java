@@ -26,6 +26,7 @@ import java.util.function.Consumer;
  * @param tf32 allows tensor cores that round factors to 10 bits of mantissa; exactness {@code LOSSY}
  * @param scratchBytes most scratch memory for each stream; a pass that fits nowhere within may take four times as much before
  *     it goes to the built-in path
+ * @param scratchShare a pass takes at most 64 MiB and so many times the bytes of its input, weights and output; 0 for no such bound
  * @param measured measures algorithms at their first use, which takes some runs of each; otherwise cuDNN's heuristic ranks
  * @param maxParts most parts that a minibatch may be computed in to save scratch memory, 1 to 64
  * @param cache file that keeps what was measured, if any
@@ -39,13 +40,17 @@ public record Convolutions(
         boolean graphs,
         boolean tf32,
         long scratchBytes,
+        int scratchShare,
         boolean measured,
         int maxParts,
         Optional<Path> cache) {
     /** 256 MiB: less than one array of activations of VGG16's first layers at batch 32. */
     public static final long DEFAULT_SCRATCH_BYTES = 256L << 20;
 
-    private static final int DEFAULT_PARTS = 4;
+    /** More gains hardly any time, and is a large part of what a network of small arrays has. */
+    private static final int DEFAULT_SHARE = 1;
+
+    private static final int DEFAULT_PARTS = 16;
 
     /** Deeplearning4j's own way. */
     public static final Convolutions BUILT_IN = of(false);
@@ -55,7 +60,7 @@ public record Convolutions(
 
     public Convolutions {
         Objects.requireNonNull(cache, "cache");
-        new CudnnOptions(deterministic, graphs, tf32, scratchBytes, measured, maxParts);
+        new CudnnOptions(deterministic, graphs, tf32, scratchBytes, scratchShare, measured, maxParts);
     }
 
     private static Convolutions of(boolean cudnn) {
@@ -68,6 +73,7 @@ public record Convolutions(
                 true,
                 false,
                 DEFAULT_SCRATCH_BYTES,
+                DEFAULT_SHARE,
                 true,
                 DEFAULT_PARTS,
                 Optional.empty());
@@ -83,6 +89,7 @@ public record Convolutions(
         private boolean graphs;
         private boolean tf32;
         private long scratchBytes;
+        private int scratchShare;
         private boolean measured;
         private int maxParts;
         private Optional<Path> cache;
@@ -96,6 +103,7 @@ public record Convolutions(
             graphs = from.graphs;
             tf32 = from.tf32;
             scratchBytes = from.scratchBytes;
+            scratchShare = from.scratchShare;
             measured = from.measured;
             maxParts = from.maxParts;
             cache = from.cache;
@@ -114,6 +122,7 @@ public record Convolutions(
                 copy.graphs,
                 copy.tf32,
                 copy.scratchBytes,
+                copy.scratchShare,
                 copy.measured,
                 copy.maxParts,
                 copy.cache);
@@ -144,12 +153,15 @@ public record Convolutions(
     }
 
     /**
-     * The same with another amount of scratch memory.
+     * The same with another amount of scratch memory, which every pass may take, however small its arrays.
      *
      * @throws IllegalArgumentException if {@code value} is negative
      */
     public Convolutions withScratchBytes(long value) {
-        return with(copy -> copy.scratchBytes = value);
+        return with(copy -> {
+            copy.scratchBytes = value;
+            copy.scratchShare = 0;
+        });
     }
 
     public Convolutions withMeasured(boolean value) {
@@ -170,6 +182,6 @@ public record Convolutions(
     }
 
     CudnnOptions options() {
-        return new CudnnOptions(deterministic, graphs, tf32, scratchBytes, measured, maxParts);
+        return new CudnnOptions(deterministic, graphs, tf32, scratchBytes, scratchShare, measured, maxParts);
     }
 }

@@ -164,7 +164,7 @@ public final class LayerErrors {
         INDArray dw = Nd4j.create(16, 8 / groups, 3, 3);
         INDArray db = Nd4j.create(16);
         try (LayerEngine engine = LayerEngines.openCudnn(
-                new CudnnOptions(true, true, false, 256L << 20, true, 1),
+                new CudnnOptions(true, true, false, 256L << 20, 0, true, 1),
                 AlgorithmFile.inMemory(),
                 ScratchHooks.none())) {
             boolean forward = engine.forward(shape, fx, fw, row(bias), y);

@@ -6,9 +6,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 /**
- * Chooses how each pass of each convolution is done, and takes another way when one fails. Within the budget the fastest; where
+ * Chooses how each pass of each convolution is done, and takes another way when one fails. Within the budget the fastest, or one as fast that needs less; where
  * nothing fits into it, the way with the least scratch memory up to {@link CudnnOptions#ceilingBytes}; otherwise none.
  *
  * <p>Bounded: after {@value #MOST} pairs of shape and pass no new ones are tuned, and what is asked for then has no way.
@@ -48,7 +49,7 @@ final class AlgorithmChooser {
             known = look(calls);
             tables.put(work, known);
         }
-        return pick(known);
+        return pick(work, known);
     }
 
     /** Runs {@code calls} the way chosen, or the next best when the library refuses; false when none is left. */
@@ -71,22 +72,29 @@ final class AlgorithmChooser {
 
     /** What is known of a pass; empty before it was first asked for. */
     Optional<AlgorithmTable> table(ConvolutionShape shape, ConvolutionPass pass) {
-        return table(shape, pass, true).or(() -> table(shape, pass, false));
-    }
-
-    private Optional<AlgorithmTable> table(ConvolutionShape shape, ConvolutionPass pass, boolean graph) {
-        return Optional.ofNullable(tables.get(new Work(shape, pass, graph)));
+        return known(shape, pass).map(Map.Entry::getValue);
     }
 
     /** What {@link #choose} answers, without tuning. */
     Optional<ConvolutionAlgorithm> chosen(ConvolutionShape shape, ConvolutionPass pass) {
-        return table(shape, pass, true)
-                .flatMap(this::pick)
-                .or(() -> table(shape, pass, false).flatMap(this::pick));
+        return known(shape, pass).flatMap(entry -> pick(entry.getKey(), entry.getValue()));
     }
 
-    private Optional<ConvolutionAlgorithm> pick(AlgorithmTable table) {
-        Optional<ConvolutionAlgorithm> within = table.fastestWithin(options.scratchBytes());
+    /** By graphs if they have a way. */
+    private Optional<Map.Entry<Work, AlgorithmTable>> known(ConvolutionShape shape, ConvolutionPass pass) {
+        List<Map.Entry<Work, AlgorithmTable>> both = Stream.of(
+                        new Work(shape, pass, true), new Work(shape, pass, false))
+                .filter(tables::containsKey)
+                .map(work -> Map.entry(work, tables.get(work)))
+                .toList();
+        return both.stream()
+                .filter(entry -> pick(entry.getKey(), entry.getValue()).isPresent())
+                .findFirst()
+                .or(() -> both.stream().findFirst());
+    }
+
+    private Optional<ConvolutionAlgorithm> pick(Work work, AlgorithmTable table) {
+        Optional<ConvolutionAlgorithm> within = table.thriftiestWithin(options.limitBytes(work.shape()));
         return within.isPresent()
                 ? within
                 : table.smallest().filter(way -> way.scratchBytes() <= options.ceilingBytes());
@@ -95,10 +103,9 @@ final class AlgorithmChooser {
     private AlgorithmTable look(ConvolutionCalls calls) {
         String key = device + "|" + options.rules() + (calls.isGraph() ? "+graph" : "") + "|" + calls.pass() + "|"
                 + calls.shape().key();
-        AlgorithmTable table = lookUpTo(key, calls, options.scratchBytes());
-        return table.fastestWithin(options.scratchBytes()).isPresent()
-                ? table
-                : lookUpTo(key, calls, options.ceilingBytes());
+        long limit = options.limitBytes(calls.shape());
+        AlgorithmTable table = lookUpTo(key, calls, limit);
+        return table.fastestWithin(limit).isPresent() ? table : lookUpTo(key, calls, options.ceilingBytes());
     }
 
     private AlgorithmTable lookUpTo(String key, ConvolutionCalls calls, long limit) {

@@ -15,6 +15,7 @@ final class FakeCalls implements ConvolutionCalls {
     private final long[] nanosPerRun;
     final List<ConvolutionAlgorithm> ran = new ArrayList<>();
     final Set<Integer> broken = new HashSet<>();
+    boolean graph;
     long now;
 
     /** One number for each algorithm; scratch memory of -1 means that the algorithm is not supported. */
@@ -36,7 +37,7 @@ final class FakeCalls implements ConvolutionCalls {
 
     @Override
     public boolean isGraph() {
-        return false;
+        return graph;
     }
 
     @Override
