@@ -3,7 +3,6 @@
 package io.memopt;
 
 import io.memopt.allocator.cudnn.LayerEngineException;
-import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.EventSink;
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
@@ -386,10 +385,7 @@ final class Session {
         try {
             CudnnLayers layers = cudnn;
             if (layers == null) {
-                layers = firstUse(
-                        "cudnn",
-                        () -> CudnnLayers.begin(
-                                settings, address -> ledger.reclassify(address, "", Category.HELPER_SCRATCH)));
+                layers = firstUse("cudnn", () -> CudnnLayers.begin(settings, new HelperScratch(ledger)));
                 cudnn = layers;
             } else if (!layers.settings().equals(settings)) {
                 log.warn(

@@ -9,7 +9,6 @@ import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -18,9 +17,8 @@ import java.util.function.Function;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
 
-/** The plans of each network on one thread. Networks are held weakly; of each the {@value #MAX_REGIONS} latest plans. */
+/** The plans of each network on one thread. Networks are held weakly; of each the {@link LatestPasses}. */
 final class NetworkPlans {
-    static final int MAX_REGIONS = 64;
     /** A batch of one takes other ways through some layers. */
     static final int MIN_BATCH = 2;
 
@@ -32,12 +30,7 @@ final class NetworkPlans {
     static final class Plans {
         private final WeakReference<Model> model;
         private final boolean provesAll;
-        private final Map<RegionKey, PlannedRegion> regions = new LinkedHashMap<>(16, 0.75f, true) {
-            @Override
-            protected boolean removeEldestEntry(Map.Entry<RegionKey, PlannedRegion> eldest) {
-                return size() > MAX_REGIONS;
-            }
-        };
+        private final LatestPasses<PlannedRegion> regions = new LatestPasses<>(PlannedRegion::arrays);
 
         private Plans(Model model, boolean provesAll) {
             this.model = new WeakReference<>(model);
@@ -48,7 +41,7 @@ final class NetworkPlans {
             plans.forEach((key, plan) -> {
                 PlannedRegion region = new PlannedRegion(key, provesAll && key.isTraining());
                 region.remembered(plan);
-                regions.putIfAbsent(key, region);
+                regions.put(key, region);
             });
         }
 

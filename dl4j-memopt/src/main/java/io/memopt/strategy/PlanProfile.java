@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *   an array: index of its workspace, requested, rounded, birth, last use, scope end; see {@link PlannedArray}
  * </pre>
  *
- * <p>Bounded: {@value #MAX_NETWORKS} networks with {@value NetworkPlans#MAX_REGIONS} passes each, the oldest give way.
+ * <p>Bounded: {@value #MAX_NETWORKS} networks with the {@link LatestPasses} of each, the oldest give way.
  */
 final class PlanProfile {
     static final int MAX_NETWORKS = 32;
@@ -169,14 +169,14 @@ final class PlanProfile {
      * @param options for each plan
      */
     Map<RegionKey, ArenaPlan> plans(String identity, PlanOptions options) {
-        Map<RegionKey, ArenaPlan> plans = new LinkedHashMap<>();
+        LatestPasses<ArenaPlan> plans = new LatestPasses<>(ArenaPlan::size);
         for (Pass pass : networks.getOrDefault(identity, List.of())) {
-            if (pass.key != null && plans.size() < NetworkPlans.MAX_REGIONS) {
-                RegionKey key = pass.key;
+            RegionKey key = pass.key;
+            if (key != null) {
                 plan(pass, options).ifPresent(plan -> plans.put(key, plan));
             }
         }
-        return plans;
+        return plans.copy();
     }
 
     private static Optional<ArenaPlan> plan(Pass pass, PlanOptions options) {

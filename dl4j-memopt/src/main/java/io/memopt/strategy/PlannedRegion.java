@@ -51,6 +51,12 @@ final class PlannedRegion {
         return plan;
     }
 
+    /** Number of arrays of its plan; 0 without one. */
+    int arrays() {
+        ArenaPlan its = plan;
+        return its == null ? 0 : its.size();
+    }
+
     /** Why it is refused; empty otherwise. */
     String reason() {
         return reason;

@@ -5,7 +5,6 @@ package io.memopt.strategy;
 import io.memopt.allocator.reuse.ArenaPlan;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
@@ -13,8 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What one thread has proved for a network, for other threads that train it or a copy of it: {@code ParallelWrapper} begins
- * each round with new threads and new copies. Networks are held weakly; of each the {@value NetworkPlans#MAX_REGIONS} latest
- * plans.
+ * each round with new threads and new copies. Networks are held weakly; of each the {@link LatestPasses}.
  *
  * <p>Threading: safe.
  */
@@ -23,12 +21,7 @@ final class ProvedPlans {
 
     private static final class Network {
         private final WeakReference<Model> model;
-        private final Map<RegionKey, ArenaPlan> plans = new LinkedHashMap<>() {
-            @Override
-            protected boolean removeEldestEntry(Map.Entry<RegionKey, ArenaPlan> eldest) {
-                return size() > NetworkPlans.MAX_REGIONS;
-            }
-        };
+        private final LatestPasses<ArenaPlan> plans = new LatestPasses<>(ArenaPlan::size);
 
         private Network(Model model) {
             this.model = new WeakReference<>(model);
@@ -49,7 +42,7 @@ final class ProvedPlans {
     /** What was proved for {@code original} and its copies. */
     synchronized Map<RegionKey, ArenaPlan> of(Model original) {
         Network known = find(original);
-        return known == null ? Map.of() : Map.copyOf(known.plans);
+        return known == null ? Map.of() : known.plans.copy();
     }
 
     private @Nullable Network find(Model original) {

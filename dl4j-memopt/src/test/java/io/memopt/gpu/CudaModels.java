@@ -33,7 +33,10 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.deeplearning4j.nn.api.Model;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
@@ -46,7 +49,7 @@ import org.nd4j.nativeblas.NativeOpsHolder;
  * parameters, equal for equal bits.
  *
  * <p>Ways: {@code PLAIN}; {@code EXACT}, planned workspaces, pool, untouched mirrors and own views, the same bits as plain; {@code CUDNN}, that
- * and convolutions through cuDNN; {@code TF32}, that with tensor cores. {@code CUDNN@n} and {@code TF32@n} have at most n MiB of
+ * and convolutions through cuDNN; {@code CALLS}, that by its older functions; {@code TF32}, that with tensor cores. {@code CUDNN@n} and {@code TF32@n} have at most n MiB of
  * scratch memory. Each line is followed by plans, pool, what cuDNN chose, and the driver's figure taken apart. Arguments: {@code
  * NETWORK,batch,steps,WAY+WAY...} each.
  */
@@ -63,6 +66,7 @@ public final class CudaModels {
         PLAIN,
         EXACT,
         CUDNN,
+        CALLS,
         TF32
     }
 
@@ -173,6 +177,12 @@ public final class CudaModels {
                 "         scratch %.1f MiB, passes %.3f ms together",
                 report.scratchBytes() / MIB,
                 report.rows().stream().mapToLong(ConvolutionRow::nanos).sum() / 1e6);
+        Map<String, Long> ways = report.rows().stream()
+                .collect(Collectors.groupingBy(
+                        row -> row.pass() + " " + row.algorithm() + " in " + row.parts(),
+                        TreeMap::new,
+                        Collectors.counting()));
+        print("         ways: %s", ways);
         for (ScratchBudget.Choice choice : report.front()) {
             print(
                     "         front: scratch %.1f MiB, passes %.3f ms",
@@ -189,6 +199,7 @@ public final class CudaModels {
         return switch (way) {
             case PLAIN, EXACT -> config.build();
             case CUDNN -> config.convolutions(convolutions).build();
+            case CALLS -> config.convolutions(convolutions.withGraphs(false)).build();
             case TF32 -> config.convolutions(convolutions.withTf32(true)).build();
         };
     }

@@ -17,7 +17,11 @@ import java.util.List;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.Collectors;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.Test;
@@ -25,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
 class PlannedReuseTest {
@@ -89,6 +94,39 @@ class PlannedReuseTest {
                 .build();
         double first = firstScore(kept, 0);
         assertThat(firstScore(kept, 1)).isEqualTo(first);
+    }
+
+    /** A score keeps no activations in workspaces: it is a pass for each vertex. */
+    @Test
+    void scoreOfADeepGraph_leavesTrainingsPlan() {
+        ComputationGraph graph = normalizations(66);
+        DataSet data = new DataSet(Nd4j.rand(4, 4), Nd4j.rand(4, 4));
+        try (MemOpt memopt = MemOpt.attach(graph, PLANNED)) {
+            graph.fit(data);
+            graph.score(data);
+            graph.fit(data);
+            assertThat(memopt.plans()).hasSizeGreaterThan(66);
+            assertThat(memopt.plans())
+                    .filteredOn(plan -> plan.pass().startsWith("WS_ALL_LAYERS_ACT batch 4"))
+                    .singleElement()
+                    .satisfies(plan -> assertThat(plan.served()).isOne());
+        }
+    }
+
+    private static ComputationGraph normalizations(int layers) {
+        ComputationGraphConfiguration.GraphBuilder builder =
+                new NeuralNetConfiguration.Builder().graphBuilder().addInputs("in");
+        String last = "in";
+        for (int i = 0; i < layers; i++) {
+            builder.addLayer(
+                    "norm" + i, new BatchNormalization.Builder().nIn(4).nOut(4).build(), last);
+            last = "norm" + i;
+        }
+        builder.addLayer("out", new OutputLayer.Builder().nIn(4).nOut(4).build(), last)
+                .setOutputs("out");
+        ComputationGraph graph = new ComputationGraph(builder.build());
+        graph.init();
+        return graph;
     }
 
     private static double firstScore(MemOptConfig config, int served) {

@@ -9,13 +9,13 @@ import io.memopt.allocator.cudnn.LayerEngine;
 import io.memopt.allocator.cudnn.LayerEngineException;
 import io.memopt.allocator.cudnn.LayerEngines;
 import io.memopt.allocator.cudnn.ScratchBudget;
+import io.memopt.allocator.cudnn.ScratchHooks;
 import io.memopt.strategy.HelperField;
 import io.memopt.strategy.NetworkAccess;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.LongConsumer;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.layers.convolution.ConvolutionLayer;
@@ -64,12 +64,12 @@ public final class CudnnLayers implements AutoCloseable {
     /**
      * Opens the library; no network is touched.
      *
-     * @param scratchAllocated hears the device address of scratch memory whenever some was allocated
+     * @param hooks where scratch memory may lie, and who hears of it
      * @throws LayerEngineException if the library is not there; the message says what is missing
      */
-    public static CudnnLayers begin(Convolutions settings, LongConsumer scratchAllocated) {
+    public static CudnnLayers begin(Convolutions settings, ScratchHooks hooks) {
         AlgorithmFile cache = settings.cache().map(AlgorithmFile::open).orElseGet(AlgorithmFile::inMemory);
-        return new CudnnLayers(LayerEngines.openCudnn(settings.options(), cache, scratchAllocated), settings, cache);
+        return new CudnnLayers(LayerEngines.openCudnn(settings.options(), cache, hooks), settings, cache);
     }
 
     static CudnnLayers on(LayerEngine engine, Convolutions settings) {

@@ -8,6 +8,7 @@ import io.memopt.allocator.cudnn.ConvolutionShape;
 import io.memopt.allocator.cudnn.CudnnOptions;
 import io.memopt.allocator.cudnn.LayerEngine;
 import io.memopt.allocator.cudnn.LayerEngines;
+import io.memopt.allocator.cudnn.ScratchHooks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -163,7 +164,9 @@ public final class LayerErrors {
         INDArray dw = Nd4j.create(16, 8 / groups, 3, 3);
         INDArray db = Nd4j.create(16);
         try (LayerEngine engine = LayerEngines.openCudnn(
-                new CudnnOptions(true, false, 256L << 20, true, 1), AlgorithmFile.inMemory(), address -> {})) {
+                new CudnnOptions(true, true, false, 256L << 20, 0, true, 1),
+                AlgorithmFile.inMemory(),
+                ScratchHooks.none())) {
             boolean forward = engine.forward(shape, fx, fw, row(bias), y);
             boolean backward = engine.backward(shape, fx, fw, fdy, dx, dw, db);
             List<double[]> truth = List.of(

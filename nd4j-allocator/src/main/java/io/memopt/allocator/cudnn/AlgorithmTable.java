@@ -14,6 +14,8 @@ import java.util.Optional;
  * @param measured whether times were measured; otherwise they are ranks
  */
 public record AlgorithmTable(long searchedBytes, boolean measured, List<ConvolutionAlgorithm> algorithms) {
+    private static final long LAUNCH_NANOS = 20_000;
+
     private static final Comparator<ConvolutionAlgorithm> ORDER = Comparator.comparingLong(ConvolutionAlgorithm::nanos)
             .thenComparingLong(ConvolutionAlgorithm::scratchBytes)
             .thenComparingInt(ConvolutionAlgorithm::parts)
@@ -32,6 +34,21 @@ public record AlgorithmTable(long searchedBytes, boolean measured, List<Convolut
         return algorithms.stream()
                 .filter(algorithm -> algorithm.scratchBytes() <= budgetBytes)
                 .findFirst();
+    }
+
+    /**
+     * The way with the least scratch memory of those within {@code budgetBytes} that are hardly slower than the fastest of them: 3 %
+     * slower, by which times differ from one measurement to the next, and 20 us, about a launch, but at most a tenth. Ranks are no times.
+     */
+    public Optional<ConvolutionAlgorithm> thriftiestWithin(long budgetBytes) {
+        return fastestWithin(budgetBytes)
+                .flatMap(fastest -> algorithms.stream()
+                        .filter(way -> way.nanos() <= fastest.nanos() + slack(fastest.nanos()))
+                        .min(Comparator.comparingLong(ConvolutionAlgorithm::scratchBytes)));
+    }
+
+    private static long slack(long nanos) {
+        return Math.min(nanos / 10, nanos * 3 / 100 + LAUNCH_NANOS);
     }
 
     /** The way with the least scratch memory; among those the fastest. */

@@ -8,12 +8,14 @@ import java.util.function.LongSupplier;
 
 /**
  * Finds the ways to do a pass. Measuring runs each of them on the arrays at hand, which are overwritten as by the pass itself:
- * once to warm up, then {@value #RUNS} times back to back between two waits for the device. A way that took more than
+ * once to warm up, then {@value #RUNS} times (once, when that took a millisecond) back to back between two waits for the device. A way that took more than
  * {@value #HOPELESS} times the best one when warming up is not run again. Stateless.
  */
 final class AlgorithmTuner {
     private static final int RUNS = 3;
     private static final int HOPELESS = 3;
+    /** One run of so long a pass is as good as some. */
+    private static final long LONG_NANOS = 1_000_000;
     /** Below this, computing in parts saves nothing that matters. */
     private static final long SMALL_BYTES = 1 << 20;
 
@@ -31,7 +33,7 @@ final class AlgorithmTuner {
         List<ConvolutionAlgorithm> found = new ArrayList<>();
         if (options.measure()) {
             for (ConvolutionMath math : maths()) {
-                for (int id = 0; id < calls.pass().algorithms(); id++) {
+                for (int id : calls.candidates(math)) {
                     measure(calls, id, math, limitBytes, found);
                 }
             }
@@ -45,13 +47,13 @@ final class AlgorithmTuner {
         return options.tf32() ? List.of(ConvolutionMath.FMA, ConvolutionMath.TF32) : List.of(ConvolutionMath.FMA);
     }
 
-    private boolean allowed(ConvolutionPass pass, int id) {
-        return !options.deterministic() || pass.repeats(id);
+    private boolean allowed(ConvolutionCalls calls, int id) {
+        return !options.deterministic() || calls.repeats(id);
     }
 
     private void measure(
             ConvolutionCalls calls, int id, ConvolutionMath math, long limit, List<ConvolutionAlgorithm> found) {
-        if (!allowed(calls.pass(), id)) {
+        if (!allowed(calls, id)) {
             return;
         }
         for (int parts = 1; divides(parts, calls.shape()); parts *= 2) {
@@ -84,7 +86,7 @@ final class AlgorithmTuner {
     private long time(ConvolutionCalls calls, ConvolutionAlgorithm way, long best) {
         calls.await();
         long warm = timeRuns(calls, way, 1);
-        return warm < 0 || warm / HOPELESS > best ? warm : timeRuns(calls, way, RUNS);
+        return warm < 0 || warm / HOPELESS > best ? warm : timeRuns(calls, way, warm < LONG_NANOS ? RUNS : 1);
     }
 
     private long timeRuns(ConvolutionCalls calls, ConvolutionAlgorithm way, int runs) {
@@ -101,7 +103,7 @@ final class AlgorithmTuner {
     private void rank(ConvolutionCalls calls, long limit, List<ConvolutionAlgorithm> found) {
         for (int id : calls.ranking()) {
             for (ConvolutionMath math : maths()) {
-                long bytes = allowed(calls.pass(), id)
+                long bytes = allowed(calls, id)
                         ? calls.scratchBytes(id, math, calls.shape().batch())
                         : -1;
                 if (bytes >= 0 && bytes <= limit) {

@@ -10,6 +10,15 @@ interface ConvolutionCalls {
 
     ConvolutionPass pass();
 
+    /** True where algorithms are numbers of cuDNN's proposals for a graph, false where they are those of its older functions. */
+    boolean isGraph();
+
+    /** Algorithms that there may be, in any order. */
+    List<Integer> candidates(ConvolutionMath math);
+
+    /** Whether {@code algorithm} gives the same bits in every run. */
+    boolean repeats(int algorithm);
+
     /** Algorithms in the order in which the library would try them; may be incomplete. */
     List<Integer> ranking();
 

@@ -11,6 +11,11 @@ public enum ConvolutionPass {
     BACKWARD_DATA("ALGO_0 ALGO_1 FFT FFT_TILING WINOGRAD WINOGRAD_NONFUSED", 1),
     BACKWARD_FILTER("ALGO_0 ALGO_1 FFT ALGO_3 WINOGRAD WINOGRAD_NONFUSED FFT_TILING", 1 | 1 << 3);
 
+    /** Numbers of algorithms from here on are those of cuDNN's proposals for a graph of one operation, the best first. */
+    static final int FIRST_PROPOSAL = 100;
+    /** And from here on those of cuDNN's engines for such a graph. */
+    static final int FIRST_ENGINE = 200;
+
     private final String names;
     /** Bit i is set when algorithm i adds with atomic operations, in an order that differs from run to run. */
     private final int atomic;
@@ -25,8 +30,14 @@ public enum ConvolutionPass {
         return names().length;
     }
 
-    /** cuDNN's name without the part that all of the pass share. */
+    /** cuDNN's name without the part that all of the pass share, or the number of its proposal or engine for a graph. */
     public String nameOf(int algorithm) {
+        if (algorithm >= FIRST_ENGINE) {
+            return "ENGINE_" + (algorithm - FIRST_ENGINE);
+        }
+        if (algorithm >= FIRST_PROPOSAL) {
+            return "PROPOSAL_" + (algorithm - FIRST_PROPOSAL);
+        }
         return known(algorithm) ? names()[algorithm] : "ALGO_" + algorithm;
     }
 

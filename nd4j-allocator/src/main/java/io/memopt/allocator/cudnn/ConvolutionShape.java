@@ -63,6 +63,12 @@ public record ConvolutionShape(
         return (long) filters * outHeight() * outWidth();
     }
 
+    /** Bytes of input, weights and output in FLOAT. */
+    long bytes() {
+        long weights = (long) filters * (channels / groups) * kernelHeight * kernelWidth;
+        return Float.BYTES * (batch * (inputItem() + outputItem()) + weights);
+    }
+
     /** The same convolution over {@code items} items. */
     public ConvolutionShape withBatch(int items) {
         return new ConvolutionShape(

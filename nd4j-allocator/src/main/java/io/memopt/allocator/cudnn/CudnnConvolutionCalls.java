@@ -27,6 +27,7 @@ import static org.bytedeco.cuda.global.cudnn.cudnnSetTensor4dDescriptor;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.bytedeco.cuda.cudnn.cudnnConvolutionBwdDataAlgoPerf_t;
 import org.bytedeco.cuda.cudnn.cudnnConvolutionBwdFilterAlgoPerf_t;
 import org.bytedeco.cuda.cudnn.cudnnConvolutionFwdAlgoPerf_t;
@@ -73,6 +74,21 @@ final class CudnnConvolutionCalls implements ConvolutionCalls {
     }
 
     @Override
+    public boolean isGraph() {
+        return false;
+    }
+
+    @Override
+    public List<Integer> candidates(ConvolutionMath math) {
+        return IntStream.range(0, pass.algorithms()).boxed().toList();
+    }
+
+    @Override
+    public boolean repeats(int algorithm) {
+        return pass.repeats(algorithm);
+    }
+
+    @Override
     public void await() {
         stream.await();
     }
@@ -98,14 +114,15 @@ final class CudnnConvolutionCalls implements ConvolutionCalls {
 
     @Override
     public boolean run(ConvolutionAlgorithm algorithm) {
-        if (!stream.scratch.ensure(algorithm.scratchBytes())) {
+        long scratch = stream.scratch.place(algorithm.scratchBytes());
+        if (scratch == Scratch.NONE) {
             log.debug("no memory for scratch of {} for {}", algorithm, shape);
             return false;
         }
         int items = shape.batch() / algorithm.parts();
         describe(items, algorithm.math());
         for (int part = 0; part < algorithm.parts(); part++) {
-            int status = launch(algorithm, (long) part * items, part > 0);
+            int status = launch(algorithm, (long) part * items, part > 0, new DevicePlace(scratch));
             if (status != 0) {
                 log.debug("{} refused {} for {}: {}", pass, algorithm, shape, CudnnStream.name(status));
                 return false;
@@ -114,11 +131,10 @@ final class CudnnConvolutionCalls implements ConvolutionCalls {
         return true;
     }
 
-    private int launch(ConvolutionAlgorithm algorithm, long firstItem, boolean further) {
+    private int launch(ConvolutionAlgorithm algorithm, long firstItem, boolean further, Pointer block) {
         Pointer input = at(x, firstItem * shape.inputItem());
         Pointer output = at(y, firstItem * shape.outputItem());
-        Pointer block = stream.scratch.block();
-        long bytes = stream.scratch.bytes();
+        long bytes = algorithm.scratchBytes();
         int id = algorithm.id();
         return switch (pass) {
             case FORWARD ->
@@ -261,13 +277,6 @@ final class CudnnConvolutionCalls implements ConvolutionCalls {
     }
 
     private static Pointer at(Pointer base, long floats) {
-        return floats == 0 ? base : new DevicePointer(base.address() + floats * Float.BYTES);
-    }
-
-    /** An address that nobody frees. */
-    private static final class DevicePointer extends Pointer {
-        private DevicePointer(long at) {
-            address = at;
-        }
+        return floats == 0 ? base : new DevicePlace(base.address() + floats * Float.BYTES);
     }
 }

@@ -15,7 +15,7 @@ import static org.bytedeco.cuda.global.cudnn.cudnnSetTensor4dDescriptor;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.LongConsumer;
+import org.bytedeco.javacpp.Pointer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.jita.allocator.impl.AtomicAllocator;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -30,7 +30,8 @@ import org.nd4j.nativeblas.NativeOpsHolder;
 final class CudnnEngine implements LayerEngine {
     private static final int MOST_STREAMS = 64;
 
-    private final LongConsumer scratchAllocated;
+    private final ScratchHooks hooks;
+    private final CudnnOptions options;
     private final Map<StreamKey, CudnnStream> streams = new ConcurrentHashMap<>();
     private final AlgorithmChooser chooser;
     private final String description;
@@ -39,8 +40,9 @@ final class CudnnEngine implements LayerEngine {
     /** ND4J launches the operations of a thread on a stream of that thread's own, one for each device. */
     private record StreamKey(long thread, int device) {}
 
-    CudnnEngine(CudnnOptions options, AlgorithmStore store, LongConsumer scratchAllocated) {
-        this.scratchAllocated = scratchAllocated;
+    CudnnEngine(CudnnOptions options, AlgorithmStore store, ScratchHooks hooks) {
+        this.hooks = hooks;
+        this.options = options;
         String device = NativeOpsHolder.getInstance()
                 .getDeviceNativeOps()
                 .getDeviceName(AtomicAllocator.getInstance().getDeviceId());
@@ -118,13 +120,35 @@ final class CudnnEngine implements LayerEngine {
     /** After tuning, the scratch memory that only ways not chosen needed is given back. */
     private boolean run(
             CudnnStream stream, ConvolutionShape shape, ConvolutionPass pass, INDArray x, INDArray w, INDArray y) {
-        CudnnConvolutionCalls calls =
-                new CudnnConvolutionCalls(stream, shape, pass, stream.pointer(x), stream.pointer(w), stream.pointer(y));
-        if (chooser.table(shape, pass).isEmpty()) {
-            chooser.choose(calls);
-            stream.scratch.trim(chooser.chosenBytes());
+        Pointer input = stream.pointer(x);
+        Pointer weights = stream.pointer(w);
+        Pointer output = stream.pointer(y);
+        BackendPlans plans = stream.plans;
+        if (plans != null && GraphConvolutionCalls.suit(input, weights, output)) {
+            GraphConvolutionCalls calls = new GraphConvolutionCalls(stream, plans, shape, pass, input, weights, output);
+            if (!chooser.knows(calls)) {
+                try (BackendPlans trials = plans.fresh()) {
+                    choose(stream, new GraphConvolutionCalls(stream, trials, shape, pass, input, weights, output));
+                }
+            }
+            if (chooser.run(calls)) {
+                return true;
+            }
+        }
+        ConvolutionCalls calls = new CudnnConvolutionCalls(stream, shape, pass, input, weights, output);
+        if (!chooser.knows(calls)) {
+            choose(stream, calls);
         }
         return chooser.run(calls);
+    }
+
+    private void choose(CudnnStream stream, ConvolutionCalls calls) {
+        stream.scratch.beginTrials();
+        try {
+            chooser.choose(calls);
+        } finally {
+            stream.scratch.endTrials();
+        }
     }
 
     private static void describeOutput(CudnnStream stream, ConvolutionShape shape) {
@@ -244,7 +268,7 @@ final class CudnnEngine implements LayerEngine {
                     "cuDNN already serves " + streams.size() + " threads, the most it may. Train with fewer.");
         }
         CudaContext context = AtomicAllocator.getInstance().getDeviceContext();
-        CudnnStream stream = new CudnnStream(context, key.device(), scratchAllocated);
+        CudnnStream stream = new CudnnStream(context, key.device(), options, hooks);
         streams.put(key, stream);
         return stream;
     }

@@ -15,7 +15,6 @@ import static org.bytedeco.cuda.global.cudnn.cudnnSetStream;
 
 import java.lang.ref.WeakReference;
 import java.util.Arrays;
-import java.util.function.LongConsumer;
 import org.bytedeco.cuda.cudart.CUstream_st;
 import org.bytedeco.cuda.cudnn.cudnnContext;
 import org.bytedeco.cuda.cudnn.cudnnConvolutionStruct;
@@ -50,15 +49,18 @@ final class CudnnStream implements AutoCloseable {
     final cudnnFilterStruct w = new cudnnFilterStruct();
     final cudnnConvolutionStruct convolution = new cudnnConvolutionStruct();
     final Scratch scratch;
+    /** Ways of the graphs that are taken on this stream; null without graphs. */
+    final @Nullable BackendPlans plans;
 
     private final CudaContext context;
     private final int device;
     private final WeakReference<Thread> owner = new WeakReference<>(Thread.currentThread());
 
-    CudnnStream(CudaContext context, int device, LongConsumer scratchAllocated) {
+    CudnnStream(CudaContext context, int device, CudnnOptions options, ScratchHooks hooks) {
         this.context = context;
         this.device = device;
-        this.scratch = new Scratch(new DeviceSource(scratchAllocated));
+        this.scratch = new Scratch(new DeviceSource(hooks));
+        this.plans = options.graphs() ? BackendPlans.on(this, options.deterministic()) : null;
         check("cudnnCreate", cudnnCreate(handle));
         check("cudnnSetStream", cudnnSetStream(handle, new CUstream_st(context.getCublasStream())));
         check("cudnnCreateTensorDescriptor", cudnnCreateTensorDescriptor(x));
@@ -107,6 +109,15 @@ final class CudnnStream implements AutoCloseable {
         }
     }
 
+    /** Makes {@code bytes} from {@code at} zero, on this stream. */
+    void zero(Pointer at, long bytes) {
+        NativeOps ops = NativeOpsHolder.getInstance().getDeviceNativeOps();
+        if (ops.memsetAsync(at, 0, bytes, 0, context.getOldStream()) == 0) {
+            throw new LayerEngineException(
+                    "Zeroing of " + bytes + " B on the device failed: " + ops.lastErrorMessage() + ".");
+        }
+    }
+
     /** From here on the device's contents of {@code array} are the valid ones. */
     static void written(INDArray array) {
         point(array).tickDeviceWrite();
@@ -140,6 +151,9 @@ final class CudnnStream implements AutoCloseable {
     public void close() {
         await();
         scratch.close();
+        if (plans != null) {
+            plans.close();
+        }
         cudnnSetStream(handle, null);
         cudnnDestroyConvolutionDescriptor(convolution);
         cudnnDestroyFilterDescriptor(w);
@@ -151,17 +165,17 @@ final class CudnnStream implements AutoCloseable {
 
     /** Through ND4J's native calls, where recorders and pools see it. */
     private final class DeviceSource implements Scratch.Source {
-        private final LongConsumer allocated;
+        private final ScratchHooks hooks;
 
-        private DeviceSource(LongConsumer allocated) {
-            this.allocated = allocated;
+        private DeviceSource(ScratchHooks hooks) {
+            this.hooks = hooks;
         }
 
         @Override
         public @Nullable Pointer allocate(long bytes) {
             Pointer block = ops().mallocDevice(bytes, device, 0);
             if (block != null && !block.isNull()) {
-                allocated.accept(block.address());
+                hooks.allocated(block.address());
             }
             return block;
         }
@@ -174,6 +188,11 @@ final class CudnnStream implements AutoCloseable {
         @Override
         public void await() {
             CudnnStream.this.await();
+        }
+
+        @Override
+        public long spare(long bytes) {
+            return hooks.spare(bytes);
         }
 
         private NativeOps ops() {

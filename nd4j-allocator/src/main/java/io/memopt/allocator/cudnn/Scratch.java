@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Scratch memory of one stream, shared by all passes on it: they run one after another, so one block of the largest size
- * serves all. Threading: one thread at a time.
+ * serves all, and none is needed where something else has bytes to spare. Threading: one thread at a time.
  */
 final class Scratch implements AutoCloseable {
     /** Where blocks come from. */
@@ -21,52 +21,84 @@ final class Scratch implements AutoCloseable {
 
         /** Returns when the stream is done with the block held. */
         void await();
+
+        /** See {@link ScratchHooks#spare}. */
+        long spare(long bytes);
     }
+
+    /** No memory. */
+    static final long NONE = -1;
+
+    /** Requests in a row, some steps' worth, that do without the block before it is given back; at once when spare bytes come into being. */
+    static final int PATIENCE = 1024;
 
     private final Source source;
     private @Nullable Pointer block;
     private volatile long bytes;
+    /** The most that was asked of the block, trials apart. */
+    private long needed;
+
+    private int spared;
+    private boolean wasAlone;
+    private boolean trying;
 
     Scratch(Source source) {
         this.source = source;
     }
 
     /**
-     * Makes sure that at least {@code needed} bytes are held. A larger block takes the place of the one held, which is given
-     * back first: the two never exist together.
+     * Address of {@code wanted} bytes for what is launched next: such as nobody else uses now, or in the block. A larger block
+     * takes the place of the one held, which is given back first: the two never exist together.
      *
-     * @return false when there is no memory for it; then nothing is held
+     * @return 0 for no bytes, {@link #NONE} when there is no memory for it; then no block is held
      */
-    boolean ensure(long needed) {
-        if (needed <= bytes) {
+    long place(long wanted) {
+        if (wanted == 0) {
+            return 0;
+        }
+        long spare = source.spare(wanted);
+        boolean alone = spare == ScratchHooks.NOBODY;
+        spared = spare > 0 ? spared + 1 : 0;
+        if ((wasAlone && !alone) || spared == PATIENCE) {
+            needed = 0;
+            release();
+        }
+        wasAlone = alone;
+        if (spare > 0) {
+            return spare;
+        }
+        needed = trying ? needed : Math.max(needed, wanted);
+        return ensure(wanted) && block != null ? block.address() : NONE;
+    }
+
+    private boolean ensure(long wanted) {
+        if (wanted <= bytes) {
             return true;
         }
         release();
-        Pointer fresh = source.allocate(needed);
+        Pointer fresh = source.allocate(wanted);
         if (fresh == null || fresh.isNull()) {
             return false;
         }
         block = fresh;
-        bytes = needed;
+        bytes = wanted;
         return true;
     }
 
-    /** Gives back what is more than {@code needed}. */
-    void trim(long needed) {
+    /** What is asked for from now on is tried only. */
+    void beginTrials() {
+        trying = true;
+    }
+
+    /** Gives back what only trials needed. */
+    void endTrials() {
+        trying = false;
         if (bytes > needed) {
             release();
-            if (needed > 0) {
-                ensure(needed);
-            }
         }
     }
 
-    /** The block, null when none is held. */
-    @Nullable
-    Pointer block() {
-        return block;
-    }
-
+    /** Bytes of the block. */
     long bytes() {
         return bytes;
     }

@@ -202,6 +202,16 @@ public final class MemoryHooks {
     }
 
     /**
+     * Address, a multiple of 256, of {@code bytes} of the calling thread's planned arena that no array has until the thread asks for its next one, for
+     * scratch memory of what is computed before; 0 when there are none, -1 when no plan is being served. On CUDA for the thread's own
+     * stream.
+     */
+    public static long spareBytes(long bytes) {
+        WorkspaceReuse reuse = recording().reuse();
+        return reuse == null ? -1 : reuse.arena().spare(bytes);
+    }
+
+    /**
      * ND4J serves all workspaces again. Arenas are given back: now, or at the end of the pass that they serve.
      */
     public static synchronized void stopReuse() {

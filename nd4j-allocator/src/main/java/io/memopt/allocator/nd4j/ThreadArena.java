@@ -28,6 +28,9 @@ import org.nd4j.linalg.factory.Nd4j;
  * <p>Threading: confined to its thread, but for {@link #release}.
  */
 final class ThreadArena {
+    /** That of {@code cudaMalloc}, which libraries count on. */
+    private static final long SPARE_ALIGNMENT = 256;
+
     private static final Cleaner CLEANER = Cleaner.create();
 
     private final RegionPolicy policy;
@@ -178,6 +181,20 @@ final class ThreadArena {
         PagedPointer pointer = base.withOffset(offset, elements);
         arrays.put(serving.served() - 1, account, pointer.address(), ledger.currentOwner(account), roundedBytes);
         return pointer;
+    }
+
+    /**
+     * Address, a multiple of {@value #SPARE_ALIGNMENT}, of {@code wanted} bytes that no array has until the next is asked for; 0 when there are none, -1 when no plan is being
+     * served. Whatever was begun with them must come before what is done with that array, as on one stream.
+     */
+    long spare(long wanted) {
+        PlanCursor serving = cursor;
+        PagedPointer base = block.base;
+        if (serving == null || serving.missed() || base == null || poisons) {
+            return -1;
+        }
+        long offset = serving.spare(wanted + SPARE_ALIGNMENT - 1, block.bytes);
+        return offset == PlanCursor.MISS ? 0 : (base.address() + offset + SPARE_ALIGNMENT - 1) & -SPARE_ALIGNMENT;
     }
 
     /**

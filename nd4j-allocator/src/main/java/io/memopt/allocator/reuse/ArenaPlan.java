@@ -11,9 +11,11 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.LongUnaryOperator;
 import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where each workspace array of a stretch of work lies in one arena, in the order in which they are asked for. An array may
@@ -26,6 +28,7 @@ public final class ArenaPlan {
     private final MemoryPlan plan;
     private final int[] byEnd;
     private final long scopeBytes;
+    private final AtomicReferenceArray<@Nullable SpareBytes> spares;
 
     private ArenaPlan(List<PlannedArray> arrays, PlanOptions options) {
         this.arrays = List.copyOf(arrays);
@@ -35,6 +38,7 @@ public final class ArenaPlan {
                 .sorted(Comparator.comparingInt(i -> arrays.get(i).end()))
                 .mapToInt(Integer::intValue)
                 .toArray();
+        this.spares = new AtomicReferenceArray<>(arrays.size() + 1);
         this.scopeBytes = MemoryPlanner.plan(problem(PlannedArray::scopeEnd), PlanOptions.greedy())
                 .certificate()
                 .lowerBound();
@@ -128,6 +132,37 @@ public final class ArenaPlan {
     /** Whether {@code array} keeps its bytes until its scope is left, not merely to its last use. */
     boolean endsWithScope(int array) {
         return arrays.get(array).end() == arrays.get(array).scopeEnd();
+    }
+
+    /** Bytes that no array has when {@code born} arrays were asked for, until the next is. */
+    SpareBytes spare(int born) {
+        SpareBytes known = spares.get(born);
+        if (known == null) {
+            known = findSpare(born);
+            spares.set(born, known);
+        }
+        return known;
+    }
+
+    private SpareBytes findSpare(int born) {
+        int[] living = IntStream.range(0, born)
+                .filter(array -> arrays.get(array).end() >= born)
+                .boxed()
+                .sorted(Comparator.comparingLong(this::offset))
+                .mapToInt(Integer::intValue)
+                .toArray();
+        long top = 0;
+        long gapStart = 0;
+        long gap = 0;
+        for (int array : living) {
+            long start = offset(array);
+            if (start - top > gap) {
+                gap = start - top;
+                gapStart = top;
+            }
+            top = Math.max(top, start + arrays.get(array).roundedBytes());
+        }
+        return new SpareBytes(gapStart, gap, top);
     }
 
     private PlanProblem problem(ToIntFunction<PlannedArray> end) {

@@ -63,6 +63,14 @@ public final class PlanCursor {
         return plan.endsWithScope(array);
     }
 
+    /**
+     * Bytes from the start of an arena of {@code arenaBytes} at which {@code wanted} bytes lie that no array has until the next is
+     * asked for; {@link #MISS} when there are none. Asked for twice they are the same.
+     */
+    public long spare(long wanted, long arenaBytes) {
+        return missed ? MISS : plan.spare(next).find(wanted, arenaBytes);
+    }
+
     /** The region turned out not to be the one that was planned: no more is served. */
     public void fail() {
         missed = true;

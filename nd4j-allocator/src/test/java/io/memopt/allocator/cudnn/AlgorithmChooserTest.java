@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class AlgorithmChooserTest {
     /** Ranked, so that what is chosen does not depend on a clock: the last algorithm comes first. */
-    private static final CudnnOptions OPTIONS = new CudnnOptions(true, false, 1000, false, 1);
+    private static final CudnnOptions OPTIONS = new CudnnOptions(true, true, false, 1000, 0, false, 1);
 
     private static final long[] TIMES = new long[8];
 
@@ -54,7 +54,27 @@ class AlgorithmChooserTest {
         assertThat(chooser.run(calls)).isTrue();
 
         assertThat(calls.ran).extracting(ConvolutionAlgorithm::id).containsExactly(2, 1, 1);
-        assertThat(chooser.chosenBytes()).isEqualTo(80);
+    }
+
+    @Test
+    void chosen_prefersGraphs_unlessTheyHaveNoWay() {
+        AlgorithmChooser chooser = chooser(new Memory());
+        chooser.choose(new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 10}, TIMES));
+        FakeCalls without = new FakeCalls(ConvolutionPass.FORWARD, new long[] {501}, TIMES);
+        without.graph = true;
+        chooser.choose(without);
+        assertThat(chooser.chosen(Ways.SHAPE, ConvolutionPass.FORWARD))
+                .map(ConvolutionAlgorithm::id)
+                .hasValue(1);
+
+        AlgorithmChooser other = chooser(new Memory());
+        other.choose(new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 10}, TIMES));
+        FakeCalls with = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 10, 20}, TIMES);
+        with.graph = true;
+        other.choose(with);
+        assertThat(other.chosen(Ways.SHAPE, ConvolutionPass.FORWARD))
+                .map(ConvolutionAlgorithm::id)
+                .hasValue(2);
     }
 
     @Test
@@ -83,10 +103,10 @@ class AlgorithmChooserTest {
     void choose_whenStoredForASmallerBudget_looksAgain() {
         Memory store = new Memory();
         long[] bytes = {0, 200};
-        CudnnOptions small = new CudnnOptions(true, false, 10, false, 1);
+        CudnnOptions small = new CudnnOptions(true, true, false, 10, 0, false, 1);
         new AlgorithmChooser(small, store, "device").choose(new FakeCalls(ConvolutionPass.FORWARD, bytes, TIMES));
 
-        CudnnOptions large = new CudnnOptions(true, false, 2000, false, 1);
+        CudnnOptions large = new CudnnOptions(true, true, false, 2000, 0, false, 1);
         assertThat(new AlgorithmChooser(large, store, "device")
                         .choose(new FakeCalls(ConvolutionPass.FORWARD, bytes, TIMES)))
                 .map(ConvolutionAlgorithm::id)

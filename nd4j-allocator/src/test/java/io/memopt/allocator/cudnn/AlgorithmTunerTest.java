@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 class AlgorithmTunerTest {
     private static final long MIB = 1 << 20;
-    private static final CudnnOptions OPTIONS = new CudnnOptions(true, false, 64 * MIB, true, 4);
+    private static final CudnnOptions OPTIONS = new CudnnOptions(true, true, false, 64 * MIB, 0, true, 4);
 
     @Test
     void search_measuresTimeOfOneRun() {
@@ -29,7 +29,7 @@ class AlgorithmTunerTest {
                         .algorithms())
                 .extracting(ConvolutionAlgorithm::id)
                 .containsExactly(2, 1);
-        CudnnOptions any = new CudnnOptions(false, false, 64 * MIB, true, 4);
+        CudnnOptions any = new CudnnOptions(false, true, false, 64 * MIB, 0, true, 4);
         assertThat(search(any, new FakeCalls(ConvolutionPass.BACKWARD_FILTER, none, time))
                         .algorithms())
                 .extracting(ConvolutionAlgorithm::id)
@@ -44,7 +44,7 @@ class AlgorithmTunerTest {
         search(OPTIONS, calls);
         assertThat(calls.ran).extracting(ConvolutionAlgorithm::math).containsOnly(ConvolutionMath.FMA);
 
-        CudnnOptions tf32 = new CudnnOptions(true, true, 64 * MIB, true, 4);
+        CudnnOptions tf32 = new CudnnOptions(true, true, true, 64 * MIB, 0, true, 4);
         AlgorithmTable table = search(tf32, new FakeCalls(ConvolutionPass.FORWARD, none, time));
         assertThat(table.algorithms().get(0).math()).isEqualTo(ConvolutionMath.TF32);
     }
@@ -93,7 +93,7 @@ class AlgorithmTunerTest {
 
     @Test
     void search_withoutMeasuring_ranksAndRunsNothing() {
-        CudnnOptions ranked = new CudnnOptions(true, false, 64 * MIB, false, 4);
+        CudnnOptions ranked = new CudnnOptions(true, true, false, 64 * MIB, 0, false, 4);
         FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 100 * MIB, 10}, new long[] {5, 1, 1});
 
         AlgorithmTable table = search(ranked, calls);

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /** A library whose algorithms take known scratch memory and time; time passes only when something is run. */
 final class FakeCalls implements ConvolutionCalls {
@@ -14,6 +15,7 @@ final class FakeCalls implements ConvolutionCalls {
     private final long[] nanosPerRun;
     final List<ConvolutionAlgorithm> ran = new ArrayList<>();
     final Set<Integer> broken = new HashSet<>();
+    boolean graph;
     long now;
 
     /** One number for each algorithm; scratch memory of -1 means that the algorithm is not supported. */
@@ -31,6 +33,21 @@ final class FakeCalls implements ConvolutionCalls {
     @Override
     public ConvolutionPass pass() {
         return pass;
+    }
+
+    @Override
+    public boolean isGraph() {
+        return graph;
+    }
+
+    @Override
+    public List<Integer> candidates(ConvolutionMath math) {
+        return IntStream.range(0, pass.algorithms()).boxed().toList();
+    }
+
+    @Override
+    public boolean repeats(int algorithm) {
+        return pass.repeats(algorithm);
     }
 
     @Override

@@ -20,8 +20,8 @@ class LayerEnginesTest {
             public void put(String key, AlgorithmTable table) {}
         };
 
-        assertThatThrownBy(
-                        () -> LayerEngines.openCudnn(new CudnnOptions(true, false, 1, true, 1), store, address -> {}))
+        assertThatThrownBy(() -> LayerEngines.openCudnn(
+                        new CudnnOptions(true, true, false, 1, 0, true, 1), store, ScratchHooks.none()))
                 .isInstanceOf(LayerEngineException.class)
                 .hasMessageContaining("CpuBackend")
                 .hasMessageContaining("nd4j-cuda");

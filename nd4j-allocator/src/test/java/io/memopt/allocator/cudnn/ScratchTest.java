@@ -13,14 +13,14 @@ import org.junit.jupiter.api.Test;
 
 class ScratchTest {
     @Test
-    void ensure_growsAndNeverHoldsTwoBlocks() {
+    void place_growsAndNeverHoldsTwoBlocks() {
         HostSource source = new HostSource(1000);
         Scratch scratch = new Scratch(source);
 
-        assertThat(scratch.ensure(100)).isTrue();
-        assertThat(scratch.ensure(50)).isTrue();
+        long address = scratch.place(100);
+        assertThat(scratch.place(50)).isEqualTo(address);
         assertThat(scratch.bytes()).isEqualTo(100);
-        assertThat(scratch.ensure(200)).isTrue();
+        scratch.place(200);
 
         assertThat(scratch.bytes()).isEqualTo(200);
         assertThat(source.most).isEqualTo(1);
@@ -30,40 +30,82 @@ class ScratchTest {
     }
 
     @Test
-    void ensure_whenThereIsNoMemory_isFalseAndHoldsNothing() {
+    void place_whenThereIsNoMemory_saysSoAndHoldsNothing() {
         HostSource source = new HostSource(100);
         Scratch scratch = new Scratch(source);
-        scratch.ensure(100);
+        scratch.place(100);
 
-        assertThat(scratch.ensure(101)).isFalse();
+        assertThat(scratch.place(101)).isEqualTo(Scratch.NONE);
         assertThat(scratch.bytes()).isZero();
-        assertThat(scratch.block()).isNull();
-        assertThat(scratch.ensure(100)).isTrue();
+        assertThat(scratch.place(0)).isZero();
+        assertThat(scratch.place(100)).isPositive();
         scratch.close();
     }
 
     @Test
-    void trim_givesBackWhatIsTooMuch() {
+    void endTrials_givesBackWhatOnlyTheyNeeded() {
         HostSource source = new HostSource(1000);
         Scratch scratch = new Scratch(source);
-        scratch.ensure(500);
+        scratch.place(30);
 
-        scratch.trim(500);
-        assertThat(source.waits).isZero();
-        scratch.trim(30);
-        assertThat(scratch.bytes()).isEqualTo(30);
-        scratch.trim(0);
-
+        scratch.beginTrials();
+        scratch.place(500);
+        scratch.endTrials();
         assertThat(source.live).isEmpty();
-        assertThat(scratch.ensure(0)).isTrue();
+        scratch.place(30);
+        scratch.beginTrials();
+        scratch.place(20);
+        scratch.endTrials();
+
+        assertThat(scratch.bytes()).isEqualTo(30);
+        scratch.close();
+    }
+
+    @Test
+    void place_whereBytesAreSpare_holdsNone() {
+        HostSource source = new HostSource(1000);
+        Scratch scratch = new Scratch(source);
+        scratch.place(30);
+        source.spare = 100;
+
+        assertThat(scratch.place(100)).isEqualTo(HostSource.SPARE);
+        assertThat(scratch.place(101)).isNotEqualTo(HostSource.SPARE).isPositive();
+        assertThat(scratch.bytes()).isEqualTo(101);
+        for (int i = 1; i < Scratch.PATIENCE; i++) {
+            scratch.place(100);
+        }
+        assertThat(scratch.bytes()).isEqualTo(101);
+        scratch.place(100);
+        assertThat(source.live).isEmpty();
+    }
+
+    @Test
+    void place_whenSpareBytesComeIntoBeing_givesTheBlockBackAtOnce() {
+        HostSource source = new HostSource(1000);
+        source.nobody = ScratchHooks.NOBODY;
+        Scratch scratch = new Scratch(source);
+        scratch.place(300);
+        source.nobody = 0;
+        source.spare = 100;
+
+        scratch.place(100);
+        assertThat(source.live).isEmpty();
+        scratch.place(200);
+        scratch.place(100);
+        assertThat(scratch.bytes()).isEqualTo(200);
+        scratch.close();
     }
 
     /** Host memory up to a limit. */
     private static final class HostSource implements Scratch.Source {
         private final long limit;
         private final Set<Pointer> live = new HashSet<>();
+        private static final long SPARE = 4096;
+
         private int most;
         private int waits;
+        private long spare;
+        private long nobody;
 
         private HostSource(long limit) {
             this.limit = limit;
@@ -89,6 +131,11 @@ class ScratchTest {
         @Override
         public void await() {
             waits++;
+        }
+
+        @Override
+        public long spare(long bytes) {
+            return bytes <= spare ? SPARE : nobody;
         }
     }
 }

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.allocator.cudnn;
+
+import io.memopt.allocator.cudnn.BackendDescriptor.Kind;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One pass of one convolution as a graph of one operation, in FLOAT and NCHW, and the engines that can do it: first those that
+ * cuDNN's heuristic proposes, the best first, then all others as they come. Arrays begin at multiples of {@value #ALIGNMENT} bytes.
+ *
+ * <p>Attributes by number: {@code cudnn_backend.h}. Threading: one thread at a time.
+ */
+final class BackendGraph implements AutoCloseable {
+    static final int ALIGNMENT = 16;
+    /** Names of the arrays in the graph. */
+    static final long X = 1;
+
+    static final long W = 2;
+    static final long Y = 3;
+
+    private static final int TYPE_DATA = 1;
+    private static final int TYPE_CONVOLUTION_MODE = 7;
+    private static final int TYPE_HEURISTIC = 8;
+    private static final int TYPE_NUMERICAL_NOTE = 11;
+    private static final int TYPE_BEHAVIOR_NOTE = 19;
+
+    private static final int DATA_FLOAT = 0;
+    private static final int CROSS_CORRELATION = 1;
+
+    /** Of {@code cudnnBackendHeurMode_t}. */
+    private static final int HEURISTIC_A = 3;
+
+    private static final int MOST_PROPOSALS = 24;
+    private static final int MOST_ALLOWED = 8;
+    private static final int MOST_NOTES = 32;
+
+    private static final int TENSOR_CORE = 0;
+    private static final int DOWN_CONVERT_INPUTS = 1;
+    private static final int REDUCED_PRECISION_REDUCTION = 2;
+    private static final int NONDETERMINISTIC = 4;
+    /** Of the engine that can do everything, twenty times as slow as others. */
+    private static final int STRICT_NAN_PROPAGATION = 9;
+
+    private static final int RUNTIME_COMPILATION = 0;
+
+    private final BackendLibrary library;
+    private final Deque<BackendDescriptor> opened = new ArrayDeque<>();
+    private final BackendDescriptor graph;
+    private final BitSet unfit;
+    private final boolean deterministic;
+    private @Nullable List<BackendDescriptor> proposals;
+
+    /**
+     * Describes the pass.
+     *
+     * @param shape its batch is that of the computation
+     * @param adds whether results are added to what is there
+     * @param deterministic only engines that repeat bit for bit are allowed
+     * @param unfit engines that are known to be allowed in no graph of this pass, added to
+     */
+    BackendGraph(
+            BackendLibrary library,
+            CudnnStream stream,
+            ConvolutionShape shape,
+            ConvolutionPass pass,
+            boolean adds,
+            boolean deterministic,
+            BitSet unfit) {
+        this.library = library;
+        this.unfit = unfit;
+        this.deterministic = deterministic;
+        try {
+            this.graph = open(Kind.GRAPH).handle(800, stream.handle);
+            graph.descriptor(801, operation(shape, pass, adds)).finish();
+        } catch (RuntimeException e) {
+            close();
+            throw e;
+        }
+    }
+
+    private BackendDescriptor operation(ConvolutionShape shape, ConvolutionPass pass, boolean adds) {
+        BackendDescriptor x = tensor(X, shape.batch(), shape.channels(), shape.height(), shape.width());
+        BackendDescriptor w = tensor(
+                W, shape.filters(), shape.channels() / shape.groups(), shape.kernelHeight(), shape.kernelWidth());
+        BackendDescriptor y = tensor(Y, shape.batch(), shape.filters(), shape.outHeight(), shape.outWidth());
+        BackendDescriptor way = convolution(shape);
+        float beta = adds ? 1 : 0;
+        BackendDescriptor operation = switch (pass) {
+            case FORWARD ->
+                open(Kind.FORWARD)
+                        .real(700, 1)
+                        .real(701, beta)
+                        .descriptor(702, way)
+                        .descriptor(703, w)
+                        .descriptor(704, x)
+                        .descriptor(705, y);
+            case BACKWARD_DATA ->
+                open(Kind.BACKWARD_DATA)
+                        .real(706, 1)
+                        .real(707, beta)
+                        .descriptor(708, way)
+                        .descriptor(709, w)
+                        .descriptor(710, x)
+                        .descriptor(711, y);
+            case BACKWARD_FILTER ->
+                open(Kind.BACKWARD_FILTER)
+                        .real(712, 1)
+                        .real(713, beta)
+                        .descriptor(714, way)
+                        .descriptor(715, w)
+                        .descriptor(716, x)
+                        .descriptor(717, y);
+        };
+        return operation.finish();
+    }
+
+    private BackendDescriptor tensor(long name, long first, long second, long third, long fourth) {
+        return open(Kind.TENSOR)
+                .longs(900, ALIGNMENT)
+                .number(901, TYPE_DATA, DATA_FLOAT)
+                .longs(902, first, second, third, fourth)
+                .longs(903, second * third * fourth, third * fourth, fourth, 1)
+                .longs(906, name)
+                .finish();
+    }
+
+    private BackendDescriptor convolution(ConvolutionShape shape) {
+        return open(Kind.CONVOLUTION)
+                .number(100, TYPE_DATA, DATA_FLOAT)
+                .number(101, TYPE_CONVOLUTION_MODE, CROSS_CORRELATION)
+                .longs(102, shape.dilationHeight(), shape.dilationWidth())
+                .longs(103, shape.strideHeight(), shape.strideWidth())
+                .longs(104, shape.padHeight(), shape.padWidth())
+                .longs(105, shape.padHeight(), shape.padWidth())
+                .longs(106, 2)
+                .finish();
+    }
+
+    private BackendDescriptor open(Kind kind) {
+        BackendDescriptor descriptor = new BackendDescriptor(library, kind);
+        opened.push(descriptor);
+        return descriptor;
+    }
+
+    /**
+     * Numbers of the configurations that may be taken: {@link ConvolutionPass#FIRST_PROPOSAL} and on for those that cuDNN's heuristic
+     * proposes, the best first, then {@link ConvolutionPass#FIRST_ENGINE} and on for all other engines as they come. Not the latter
+     * with tensor cores: there the heuristic knows best, and engines are many.
+     *
+     * @param math FMA: those without tensor cores; TF32: those with them
+     */
+    List<Integer> candidates(ConvolutionMath math) {
+        List<Integer> ids = new ArrayList<>();
+        Set<Long> seen = new HashSet<>();
+        for (int i = 0; i < proposals().size(); i++) {
+            try (BackendDescriptor engine = proposals().get(i).getDescriptor(300, Kind.ENGINE)) {
+                seen.add(engine.getLong(1301));
+                if (isAllowed(engine, math) && ids.size() < MOST_ALLOWED) {
+                    ids.add(ConvolutionPass.FIRST_PROPOSAL + i);
+                }
+            }
+        }
+        long engines = math == ConvolutionMath.FMA ? graph.getLong(802) : 0;
+        for (int index = 0; index < engines; index++) {
+            if (!seen.contains((long) index) && !unfit.get(index) && engine(index, math) != null) {
+                ids.add(ConvolutionPass.FIRST_ENGINE + index);
+            }
+        }
+        return ids;
+    }
+
+    /** That of {@link #candidates} with this number; it lives as long as this. Null when there is none. */
+    @Nullable
+    BackendDescriptor configuration(int id, ConvolutionMath math) {
+        if (id >= ConvolutionPass.FIRST_ENGINE) {
+            return engine(id - ConvolutionPass.FIRST_ENGINE, math);
+        }
+        int index = id - ConvolutionPass.FIRST_PROPOSAL;
+        if (index >= proposals().size()) {
+            return null;
+        }
+        BackendDescriptor proposal = proposals().get(index);
+        try (BackendDescriptor engine = proposal.getDescriptor(300, Kind.ENGINE)) {
+            return isAllowed(engine, math) ? proposal : null;
+        }
+    }
+
+    private List<BackendDescriptor> proposals() {
+        List<BackendDescriptor> known = proposals;
+        if (known == null) {
+            known = propose();
+            known.forEach(opened::push);
+            proposals = known;
+        }
+        return known;
+    }
+
+    private List<BackendDescriptor> propose() {
+        try {
+            return open(Kind.HEURISTICS)
+                    .descriptor(201, graph)
+                    .number(200, TYPE_HEURISTIC, HEURISTIC_A)
+                    .finish()
+                    .getDescriptors(202, Kind.ENGINE_CONFIGURATION, MOST_PROPOSALS);
+        } catch (LayerEngineException e) {
+            return List.of();
+        }
+    }
+
+    private @Nullable BackendDescriptor engine(int index, ConvolutionMath math) {
+        try (BackendDescriptor engine = new BackendDescriptor(library, Kind.ENGINE)) {
+            engine.descriptor(1300, graph).longs(1301, index).finish();
+            if (isAllowed(engine, math)) {
+                return open(Kind.ENGINE_CONFIGURATION).descriptor(300, engine).finish();
+            }
+            if (!isAllowed(engine, ConvolutionMath.FMA) && !isAllowed(engine, ConvolutionMath.TF32)) {
+                unfit.set(index);
+            }
+        } catch (LayerEngineException e) {
+            return null;
+        }
+        return null;
+    }
+
+    private boolean isAllowed(BackendDescriptor engine, ConvolutionMath math) {
+        List<Integer> numerical = engine.getNumbers(1303, TYPE_NUMERICAL_NOTE, MOST_NOTES);
+        boolean rounds = numerical.contains(TENSOR_CORE) || numerical.contains(DOWN_CONVERT_INPUTS);
+        return rounds == (math == ConvolutionMath.TF32)
+                && !numerical.contains(REDUCED_PRECISION_REDUCTION)
+                && !numerical.contains(STRICT_NAN_PROPAGATION)
+                && !(deterministic && numerical.contains(NONDETERMINISTIC))
+                && !engine.getNumbers(1305, TYPE_BEHAVIOR_NOTE, MOST_NOTES).contains(RUNTIME_COMPILATION);
+    }
+
+    @Override
+    public void close() {
+        while (!opened.isEmpty()) {
+            opened.pop().close();
+        }
+    }
+}
