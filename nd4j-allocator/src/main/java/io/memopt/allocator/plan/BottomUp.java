@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.plan;
 
-import java.util.Objects;
-import org.jspecify.annotations.Nullable;
-
 /**
  * Fills memory from the bottom: of the buffers that can come next, i.e. those below which no other one fits any more, takes
  * the most important one, and puts it at the lowest offset above everything placed. For problems without gaps and fixed
@@ -23,10 +20,8 @@ final class BottomUp {
     private final long[] sizes;
     private final long[] alignments;
     private final long[] offsets;
-    /** Lowest and highest end of an open buffer that would lie at its offset. */
+    /** Lowest end of an open buffer that would lie at its offset. */
     private long lowestTop = Long.MAX_VALUE;
-
-    private long highestTop;
 
     private BottomUp(Timeline time, int[] order) {
         open = order.length;
@@ -43,22 +38,13 @@ final class BottomUp {
             sizes[k] = time.problem.size(buffers[k]);
             alignments[k] = time.problem.alignment(buffers[k]);
             lowestTop = Math.min(lowestTop, sizes[k]);
-            highestTop = Math.max(highestTop, sizes[k]);
         }
     }
 
     /** Places the buffers; {@code order} begins with the most important one. */
     static long[] plan(Timeline time, int[] order) {
-        return Objects.requireNonNull(plan(time, order, Long.MAX_VALUE));
-    }
-
-    /** The same, or null as soon as it turns out to be higher than {@code most} bytes. */
-    static long @Nullable [] plan(Timeline time, int[] order, long most) {
         BottomUp plan = new BottomUp(time, order);
         while (plan.open > 0) {
-            if (plan.highestTop > most) {
-                return null;
-            }
             plan.placeNext();
         }
         return plan.result;
@@ -90,18 +76,14 @@ final class BottomUp {
     /** Lifts the open buffers that meet a placed one above its top. */
     private void lift(int start, int end, long top) {
         long lowest = Long.MAX_VALUE;
-        long highest = 0;
         for (int k = 0; k < open; k++) {
             long offset = offsets[k];
             if (offset < top && starts[k] < end && start < ends[k]) {
                 offset = BestFitInTime.aligned(top, alignments[k]);
                 offsets[k] = offset;
             }
-            long ownTop = offset + sizes[k];
-            lowest = Math.min(lowest, ownTop);
-            highest = Math.max(highest, ownTop);
+            lowest = Math.min(lowest, offset + sizes[k]);
         }
         lowestTop = lowest;
-        highestTop = highest;
     }
 }

@@ -80,9 +80,8 @@ final class Part {
             tryTo(goal, PlanMethod.FIRST_FIT, () -> GeneralFit.plan(time, Orders.byLoad(time), deadline));
             return;
         }
-        if (time.problem.count() >= OrderSearch.LEAST_BUFFERS) {
-            tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoad(time)));
-            tryTo(goal, PlanMethod.BOTTOM_UP, () -> OrderSearch.plan(time, height, Math.max(goal, lower), deadline));
+        if (time.problem.count() >= StackSearch.LEAST_BUFFERS) {
+            tryTo(goal, PlanMethod.STACK_SEARCH, () -> StackSearch.plan(time, height, Math.max(goal, lower), deadline));
         }
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.bySize(time)));
         tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoad(time)));

@@ -10,6 +10,8 @@ public enum PlanMethod {
     FIRST_FIT,
     /** From the bottom up, the most important of the buffers that can come next. */
     BOTTOM_UP,
+    /** The same with steps taken back where they waste memory, small buffers into the holes afterwards. */
+    STACK_SEARCH,
     /** Search that can also prove that there is no plan. */
     EXACT_SEARCH
 }
