@@ -203,11 +203,15 @@ final class Session {
      *
      * @throws IllegalArgumentException with both
      */
-    static synchronized void checkStep(Model model, StepOptions options) {
+    static synchronized void checkStep(Model model, MemOptConfig config) {
         Session session = running;
         TrainingSteps its = session == null ? null : session.steps;
-        if (its == null || options.equals(StepOptions.PLAIN)) {
+        StepOptions options = config.step();
+        if (session == null || its == null || options.equals(StepOptions.PLAIN)) {
             return;
+        }
+        if (config.budget().isSet() && session.budgetOf(model).isPresent()) {
+            return; // the step is what that budget chose
         }
         its.optionsOf(model).filter(other -> !other.equals(options)).ifPresent(other -> {
             throw new IllegalArgumentException(
@@ -484,11 +488,7 @@ final class Session {
     void keepBudget(Model model, MemOptConfig config) {
         if (budgetOf(model).isEmpty()) {
             budgets.add(NetworkBudget.begin(
-                    model,
-                    tracker,
-                    new SessionLevers(this, config),
-                    config.budget(),
-                    config.step().accumulate()));
+                    model, tracker, new SessionLevers(this, config), config.budget(), config.step()));
         }
     }
 

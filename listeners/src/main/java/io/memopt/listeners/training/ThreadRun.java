@@ -169,6 +169,9 @@ final class ThreadRun {
         switchTo(of);
         gradientScopeOpened = false;
         iterationGoesOn = !allOpen;
+        if (iterationStart == 0) {
+            iterationStart = System.nanoTime();
+        }
         enter(as == Phase.FORWARD ? Mode.FORWARD : Mode.BACKWARD, next - 1);
     }
 
