@@ -79,7 +79,9 @@ class SpareBytesTest {
                 bytes += more;
             }
             if (bytes > 0) {
-                Pointer.memset(new Place(MemoryHooks.spareBytes(bytes)), -1, bytes);
+                long place = MemoryHooks.spareBytes(bytes);
+                assertThat(place % 256).isZero();
+                Pointer.memset(new Place(place), -1, bytes);
                 most = Math.max(most, bytes);
             }
         }

@@ -26,8 +26,7 @@ import java.util.function.Consumer;
  * @param tf32 allows tensor cores that round factors to 10 bits of mantissa; exactness {@code LOSSY}
  * @param scratchBytes most scratch memory for each stream; a pass that fits nowhere within may take four times as much before
  *     it goes to the built-in path
- * @param scratchShare most scratch memory of a pass that needs more than 64 MiB, in times the bytes of its input, weights and
- *     output; 0 for no such bound
+ * @param scratchShare a pass takes at most 64 MiB and so many times the bytes of its input, weights and output; 0 for no such bound
  * @param measured measures algorithms at their first use, which takes some runs of each; otherwise cuDNN's heuristic ranks
  * @param maxParts most parts that a minibatch may be computed in to save scratch memory, 1 to 64
  * @param cache file that keeps what was measured, if any
@@ -48,8 +47,8 @@ public record Convolutions(
     /** 256 MiB: less than one array of activations of VGG16's first layers at batch 32. */
     public static final long DEFAULT_SCRATCH_BYTES = 256L << 20;
 
-    /** VGG16's fastest ways at batch 32 need up to 3.2 times their arrays, zoo LeNet's at batch 1024 seven times for nothing. */
-    private static final int DEFAULT_SHARE = 4;
+    /** More gains hardly any time, and is a large part of what a network of small arrays has. */
+    private static final int DEFAULT_SHARE = 1;
 
     private static final int DEFAULT_PARTS = 16;
 

@@ -8,12 +8,14 @@ import java.util.function.LongSupplier;
 
 /**
  * Finds the ways to do a pass. Measuring runs each of them on the arrays at hand, which are overwritten as by the pass itself:
- * once to warm up, then {@value #RUNS} times back to back between two waits for the device. A way that took more than
+ * once to warm up, then {@value #RUNS} times (once, when that took a millisecond) back to back between two waits for the device. A way that took more than
  * {@value #HOPELESS} times the best one when warming up is not run again. Stateless.
  */
 final class AlgorithmTuner {
     private static final int RUNS = 3;
     private static final int HOPELESS = 3;
+    /** One run of so long a pass is as good as some. */
+    private static final long LONG_NANOS = 1_000_000;
     /** Below this, computing in parts saves nothing that matters. */
     private static final long SMALL_BYTES = 1 << 20;
 
@@ -84,7 +86,7 @@ final class AlgorithmTuner {
     private long time(ConvolutionCalls calls, ConvolutionAlgorithm way, long best) {
         calls.await();
         long warm = timeRuns(calls, way, 1);
-        return warm < 0 || warm / HOPELESS > best ? warm : timeRuns(calls, way, RUNS);
+        return warm < 0 || warm / HOPELESS > best ? warm : timeRuns(calls, way, warm < LONG_NANOS ? RUNS : 1);
     }
 
     private long timeRuns(ConvolutionCalls calls, ConvolutionAlgorithm way, int runs) {

@@ -9,8 +9,7 @@ package io.memopt.allocator.cudnn;
  * @param graphs takes cuDNN's graphs where the presets have them
  * @param tf32 also those that round factors to 10 bits of mantissa; then results are other numbers
  * @param scratchBytes most scratch memory for each stream, at least 0
- * @param scratchShare most scratch memory of a pass that needs more than 64 MiB, in times the bytes of its arrays; 0 for no such
- *     bound
+ * @param scratchShare a pass takes at most 64 MiB and so many times the bytes of its arrays; 0 for no such bound
  * @param measure measures times at first use; otherwise cuDNN's heuristic ranks
  * @param maxParts most parts that a minibatch may be computed in to save scratch memory, 1 to 64
  */
@@ -37,7 +36,7 @@ public record CudnnOptions(
 
     /** The most that a pass of {@code shape} should take. */
     long limitBytes(ConvolutionShape shape) {
-        long share = Math.max(ALWAYS, scratchShare * shape.bytes());
+        long share = ALWAYS + scratchShare * shape.bytes();
         return scratchShare == 0 ? scratchBytes : Math.min(scratchBytes, share);
     }
 

@@ -202,7 +202,7 @@ public final class MemoryHooks {
     }
 
     /**
-     * Address of {@code bytes} of the calling thread's planned arena that no array has until the thread asks for its next one, for
+     * Address, a multiple of 256, of {@code bytes} of the calling thread's planned arena that no array has until the thread asks for its next one, for
      * scratch memory of what is computed before; 0 when there are none, -1 when no plan is being served. On CUDA for the thread's own
      * stream.
      */

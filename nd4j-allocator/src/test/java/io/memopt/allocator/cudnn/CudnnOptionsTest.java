@@ -16,15 +16,14 @@ class CudnnOptionsTest {
     }
 
     @Test
-    void limitBytes_isAShareOfThePassesArrays_within64MiBAndTheBudget() {
-        CudnnOptions shared = new CudnnOptions(true, true, false, 256 * MIB, 4, true, 16);
+    void limitBytes_is64MiBAndAShareOfThePassesArrays_withinTheBudget() {
+        CudnnOptions shared = new CudnnOptions(true, true, false, 256 * MIB, 2, true, 16);
 
         assertThat(shared.limitBytes(shape(224))).isEqualTo(256 * MIB);
-        assertThat(shared.limitBytes(shape(28))).isEqualTo(64 * MIB);
-        assertThat(shared.limitBytes(shape(56)))
-                .isEqualTo(4 * 4 * (2L * 32 * 64 * 56 * 56 + 64 * 64 * 9))
-                .isBetween(196 * MIB, 256 * MIB);
-        assertThat(new CudnnOptions(true, true, false, 32 * MIB, 4, true, 16).limitBytes(shape(28)))
+        assertThat(shared.limitBytes(shape(28)))
+                .isEqualTo(64 * MIB + 2 * 4 * (2 * 32 * 64 * 28 * 28 + 64 * 64 * 9))
+                .isBetween(88 * MIB, 90 * MIB);
+        assertThat(new CudnnOptions(true, true, false, 32 * MIB, 2, true, 16).limitBytes(shape(28)))
                 .isEqualTo(32 * MIB);
     }
 
