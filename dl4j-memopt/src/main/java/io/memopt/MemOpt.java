@@ -120,11 +120,12 @@ public final class MemOpt implements AutoCloseable {
                             + ", expected a MultiLayerNetwork or a ComputationGraph");
         }
         Settings.check();
-        TrainingSteps.check(network, config.step());
-        Session.checkStep(network, config);
         if (config.budget().isSet()) {
-            NetworkBudget.check(network, config.budget());
+            NetworkBudget.check(network, config.budget(), config.step());
+        } else {
+            TrainingSteps.check(network, config.step());
         }
+        Session.checkStep(network, config);
         if (!config.enabled() || !Settings.enabled()) {
             return inactive(network, config);
         }

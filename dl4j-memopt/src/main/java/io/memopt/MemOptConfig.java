@@ -98,10 +98,9 @@ public record MemOptConfig(
             throw new IllegalArgumentException("budget=" + budget + " and reuse=" + reuse
                     + ", expected one of them: the budget chooses what is reused");
         }
-        if (budget.isSet() && !step.equals(new StepOptions(StepOptions.WHOLE, step.accumulate(), 1))) {
-            throw new IllegalArgumentException(
-                    "budget=" + budget + " and " + step
-                            + ", expected nothing but accumulate: the budget chooses the rest, and knows neither MIXED_HALF nor offload");
+        if (budget.isSet() && !step.leavesPasses()) {
+            throw new IllegalArgumentException("budget=" + budget + " and " + step
+                    + ", expected neither microBatch nor activationShare: the budget chooses both");
         }
         if (!budget.isSet() && !budget.equals(BudgetOptions.NONE)) {
             throw new IllegalArgumentException("exactness=" + budget.exactness() + " and budgetProfile="
@@ -308,7 +307,8 @@ public record MemOptConfig(
 
         /**
          * Keeps the updater's state in a mapped file in {@code folder}, a directory that exists, so that its pages need no memory
-         * when that is short; default in memory. The file has no name and is gone with the process. CPU only.
+         * when that is short; default in memory. The file has no name and is gone with the process. Beside a {@link #budget(String)}
+         * it is used if nothing that is as fast fits without. CPU only.
          */
         public Builder offloadUpdaterState(Path folder) {
             step = step.withStateFolder(folder);
@@ -317,7 +317,8 @@ public record MemOptConfig(
 
         /**
          * Keeps the outputs that checkpointing keeps in mapped files in {@code folder}, a directory that exists; default in memory.
-         * Needs an {@link #activationShare} below 1. CPU only.
+         * Needs an {@link #activationShare} below 1, or a {@link #budget(String)}, which uses it if nothing that is as fast fits
+         * without. CPU only.
          */
         public Builder offloadCheckpoints(Path folder) {
             step = step.withOutputFolder(folder);
@@ -350,7 +351,9 @@ public record MemOptConfig(
 
         /**
          * Most bytes that training may take, e.g. {@code "6 GiB"}; see {@link BudgetReport} for what counts. How workspaces are reused,
-         * how activations are kept and whether minibatches are computed in parts is chosen for the least time; default none.
+         * how activations are kept, whether minibatches are computed in parts, and whether a cache mode stays is chosen for the least
+         * time, within {@link #exactness}; so is the use of {@link #offloadUpdaterState} and {@link #offloadCheckpoints}, where they are
+         * given. A {@link #precision} that is given is kept to. Default none.
          *
          * @throws IllegalArgumentException if it is no size, or 0
          */
@@ -371,7 +374,7 @@ public record MemOptConfig(
 
         /**
          * Loosest class of exactness of what the budget may choose; default {@link Exactness#BITWISE}. With {@link
-         * Exactness#REORDERED} minibatches may be computed in parts.
+         * Exactness#REORDERED} minibatches may be computed in parts, with {@link Exactness#LOSSY} also in mixed precision.
          */
         public Builder exactness(Exactness loosest) {
             budget = budget.withExactness(loosest);

@@ -505,11 +505,7 @@ final class Session {
     void keepBudget(Model model, MemOptConfig config) {
         if (budgetOf(model).isEmpty()) {
             budgets.add(NetworkBudget.begin(
-                    model,
-                    tracker,
-                    new SessionLevers(this, config),
-                    config.budget(),
-                    config.step().accumulate()));
+                    model, tracker, new SessionLevers(this, config), config.budget(), config.step()));
         }
     }
 

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
  * goes to the error stream. One native thread, no collection for want of metaspace.
  */
 final class ChildJvm {
-    private static final long TIMEOUT_SECONDS = 240;
+    private static final long DEFAULT_TIMEOUT_SECONDS = 240;
 
     private final String main;
     private final List<String> options = new ArrayList<>(List.of("-XX:MetaspaceSize=256m"));
@@ -28,6 +28,8 @@ final class ChildJvm {
     private final List<String> classPath = new ArrayList<>(
             Arrays.asList(System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))
                     .split(File.pathSeparator)));
+
+    private long timeoutSeconds = DEFAULT_TIMEOUT_SECONDS;
 
     private ChildJvm(String main, List<String> arguments) {
         this.main = main;
@@ -45,6 +47,12 @@ final class ChildJvm {
 
     ChildJvm environment(String variable, String value) {
         environment.put(variable, value);
+        return this;
+    }
+
+    /** Waits so long for its end, and not {@value #DEFAULT_TIMEOUT_SECONDS} s. */
+    ChildJvm within(long seconds) {
+        timeoutSeconds = seconds;
         return this;
     }
 
@@ -66,10 +74,10 @@ final class ChildJvm {
         Path err = Files.createTempFile("child", ".err");
         Process process = process(out, err);
         try {
-            boolean ended = process.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+            boolean ended = process.waitFor(timeoutSeconds, TimeUnit.SECONDS);
             Result result = new Result(ended ? process.exitValue() : -1, read(out), read(err));
             if (!ended) {
-                throw new AssertionError("Still running after " + TIMEOUT_SECONDS + " s\n" + result);
+                throw new AssertionError("Still running after " + timeoutSeconds + " s\n" + result);
             }
             return result;
         } finally {

@@ -60,7 +60,7 @@ public final class NormalizationResidue {
      *
      * @return bytes freed
      */
-    synchronized long sweep() {
+    public synchronized long sweep() {
         BatchNormalization known = layer.get();
         long freed = 0;
         for (Slot slot : slots) {

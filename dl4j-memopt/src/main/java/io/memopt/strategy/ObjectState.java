@@ -40,10 +40,17 @@ final class ObjectState {
     private static final List<String> FOREIGN =
             List.of("org.nd4j.", "org.bytedeco.", "org.slf4j.", "ch.qos.", "org.apache.", "java.", "jdk.", "sun.");
 
-    private static final ClassValue<List<Field>> FIELDS = new ClassValue<>() {
+    private static final ClassValue<List<Slot>> SLOTS = new ClassValue<>() {
         @Override
-        protected List<Field> computeValue(Class<?> type) {
-            return fieldsOf(type);
+        protected List<Slot> computeValue(Class<?> type) {
+            return slotsOf(type);
+        }
+    };
+
+    private static final ClassValue<Boolean> LEFT_OUT = new ClassValue<>() {
+        @Override
+        protected Boolean computeValue(Class<?> type) {
+            return isLeftOut(type);
         }
     };
 
@@ -75,7 +82,7 @@ final class ObjectState {
 
     /** {@code copied}: whether an array is copied, not only referred to. */
     private void meet(@Nullable Object value, boolean copied) {
-        if (value == null || isLeftOut(value)) {
+        if (value == null || LEFT_OUT.get(value.getClass())) {
             return;
         }
         if (value instanceof INDArray array) {
@@ -90,25 +97,21 @@ final class ObjectState {
         }
     }
 
-    private static boolean isLeftOut(Object value) {
-        return value instanceof NeuralNetwork
-                || value instanceof TrainingListener
-                || value instanceof LayerHelper
-                || value instanceof Enum
-                || (isForeign(value.getClass()) && !isHandled(value));
+    private static boolean isLeftOut(Class<?> type) {
+        return NeuralNetwork.class.isAssignableFrom(type)
+                || TrainingListener.class.isAssignableFrom(type)
+                || LayerHelper.class.isAssignableFrom(type)
+                || Enum.class.isAssignableFrom(type)
+                || (FOREIGN.stream().anyMatch(type.getName()::startsWith) && !isHandled(type));
     }
 
-    private static boolean isForeign(Class<?> type) {
-        return FOREIGN.stream().anyMatch(type.getName()::startsWith);
-    }
-
-    /** Those among them that are not left alone. */
-    private static boolean isHandled(Object value) {
-        return value instanceof INDArray
-                || value instanceof Map
-                || value instanceof Collection
-                || value instanceof AtomicInteger
-                || value instanceof AtomicLong;
+    /** Those of others' classes that are not left alone. */
+    private static boolean isHandled(Class<?> type) {
+        return INDArray.class.isAssignableFrom(type)
+                || Map.class.isAssignableFrom(type)
+                || Collection.class.isAssignableFrom(type)
+                || AtomicInteger.class.isAssignableFrom(type)
+                || AtomicLong.class.isAssignableFrom(type);
     }
 
     private void visit(Object object) {
@@ -125,25 +128,20 @@ final class ObjectState {
         } else if (object.getClass().isArray()) {
             visitArray(object);
         } else {
-            for (Field field : FIELDS.get(object.getClass())) {
-                visitField(object, field);
+            for (Slot slot : SLOTS.get(object.getClass())) {
+                visitSlot(object, slot);
             }
         }
     }
 
-    /** Layers of Deeplearning4j replace arrays that they keep, they do not write into them. */
-    private static boolean isOwn(Class<?> type) {
-        return type.getName().startsWith("org.deeplearning4j.");
-    }
-
-    private void visitField(Object object, Field field) {
+    private void visitSlot(Object object, Slot slot) {
+        Field field = slot.field;
         Object value = read(object, field);
-        boolean notYetMade = value == null && isOwn(field.getDeclaringClass());
-        if (!Modifier.isFinal(field.getModifiers()) && !notYetMade) {
+        if (slot.changes && (value != null || !slot.own)) { // what is not yet made stays when it is
             restorers.add(() -> write(object, field, value));
         }
-        if (!field.getType().isPrimitive()) {
-            meet(value, !isOwn(field.getDeclaringClass()));
+        if (slot.refers) {
+            meet(value, !slot.own);
         }
     }
 
@@ -218,15 +216,32 @@ final class ObjectState {
         }
     }
 
-    private static List<Field> fieldsOf(Class<?> type) {
-        List<Field> fields = new ArrayList<>();
+    private static List<Slot> slotsOf(Class<?> type) {
+        List<Slot> slots = new ArrayList<>();
         for (Class<?> each = type; each != null && each != Object.class; each = each.getSuperclass()) {
             for (Field field : each.getDeclaredFields()) {
                 if (!Modifier.isStatic(field.getModifiers()) && field.trySetAccessible()) {
-                    fields.add(field);
+                    slots.add(Slot.of(field));
                 }
             }
         }
-        return List.copyOf(fields);
+        return List.copyOf(slots);
+    }
+
+    /**
+     * A field of a class, and what is asked about it again and again.
+     *
+     * @param changes whether it can be written
+     * @param own whether its class is Deeplearning4j's: its layers replace arrays that they keep, they do not write into them
+     * @param refers whether it may hold an object
+     */
+    private record Slot(Field field, boolean changes, boolean own, boolean refers) {
+        static Slot of(Field field) {
+            return new Slot(
+                    field,
+                    !Modifier.isFinal(field.getModifiers()),
+                    field.getDeclaringClass().getName().startsWith("org.deeplearning4j."),
+                    !field.getType().isPrimitive());
+        }
     }
 }

@@ -3,7 +3,6 @@
 package io.memopt.guard;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.memopt.MemOpt;
@@ -114,9 +113,13 @@ class GuardCompanyTest {
     }
 
     private static long least(Networks each, MemOptConfig.Builder config) {
+        return least(each, BATCH, config);
+    }
+
+    private static long least(Networks each, int batch, MemOptConfig.Builder config) {
         Model model = each.create(WorkspaceMode.ENABLED);
         try (MemOpt memopt = MemOpt.attach(model, config.budget("1 KB").build())) {
-            return catchThrowableOfType(BudgetException.class, () -> memopt.rehearse(each.data(BATCH, 0)))
+            return catchThrowableOfType(BudgetException.class, () -> memopt.rehearse(each.data(batch, 0)))
                     .leastBytes();
         }
     }
@@ -420,13 +423,12 @@ class GuardCompanyTest {
     }
 
     @Test
-    void budgetWithWhatItDoesNotKnow_isRefusedWithBoth() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> MemOptConfig.builder()
-                        .budget("1 GiB")
-                        .precision(Precision.MIXED_HALF)
-                        .build())
-                .withMessageContaining("budget=1.00 GiB")
-                .withMessageContaining("MIXED_HALF");
+    void budgetBesideOffload_countsNoCopyOfTheState() {
+        long adam = 2 * Networks.LENET.create(WorkspaceMode.ENABLED).numParams() * Float.BYTES;
+        long inMemory = least(Networks.LENET, LARGER, guarded(OutOfMemory.GUARD));
+        forgetSizes();
+        long inFile = least(Networks.LENET, LARGER, guarded(OutOfMemory.GUARD).offloadUpdaterState(folder));
+
+        assertThat(inMemory - inFile).isEqualTo(2 * adam);
     }
 }

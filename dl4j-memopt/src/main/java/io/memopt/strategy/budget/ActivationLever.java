@@ -13,14 +13,11 @@ interface ActivationLever {
     /** The choice that keeps least and is the same in every decision; others may depend on times. */
     Keep least();
 
-    /** Computes gradients of the minibatch that the network holds. */
-    void pass(Keep keep);
-
     /** Time to compute again what {@code keep} does not keep, as share of a pass that keeps all. */
     double extraShare(Keep keep);
 
     /** Lever of a network of which all activations are kept. */
-    static ActivationLever none(Runnable pass) {
+    static ActivationLever none() {
         return new ActivationLever() {
             @Override
             public List<Keep> choices() {
@@ -30,11 +27,6 @@ interface ActivationLever {
             @Override
             public Keep least() {
                 return Keep.ALL;
-            }
-
-            @Override
-            public void pass(Keep keep) {
-                pass.run();
             }
 
             @Override

@@ -71,7 +71,8 @@ final class ActualPeak implements AutoCloseable {
         iterations++;
         if (iterations <= ALWAYS || iterations % EVERY == 0) {
             Foreign now = foreign(Thread.currentThread().getId());
-            // What was there before only becomes less, at a moment that nobody knows: garbage, mostly, that was collected meanwhile.
+            // What was there before only becomes less, at a moment that nobody knows: garbage, mostly, that was
+            // collected meanwhile.
             long before = Math.max(earlierBytes, now.earlierBytes);
             long own = window.take().reservedBytes(space) - before - now.inputBytes + minibatchBytes;
             earlierBytes = now.earlierBytes;

@@ -3,13 +3,13 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.allocator.event.ExtraPass;
+import io.memopt.analysis.Exactness;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.Untouched;
-import io.memopt.strategy.convolution.LeanConvolutions;
 import io.memopt.strategy.step.HeldMinibatch;
-import io.memopt.strategy.step.TrainingSteps;
+import io.memopt.strategy.step.StepOptions;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -44,9 +44,9 @@ final class BudgetPlanner {
     private final Model model;
     private final TrainingTracker tracker;
     private final BudgetLevers levers;
+    private final LayerModes modes;
     private final HeldMinibatch held;
-    private final long limitBytes;
-    private final int accumulate;
+    private final Terms terms;
     private final PriceList prices;
     private final ActivationLever lever;
     private final StepTimes times;
@@ -56,20 +56,19 @@ final class BudgetPlanner {
             Model model,
             TrainingTracker tracker,
             BudgetLevers levers,
+            LayerModes modes,
             HeldMinibatch held,
-            long limitBytes,
-            int accumulate,
-            PriceList prices,
-            ActivationLever lever) {
+            Terms terms,
+            Trial trial) {
         this.model = model;
         this.tracker = tracker;
         this.levers = levers;
+        this.modes = modes;
         this.held = held;
-        this.limitBytes = limitBytes;
-        this.accumulate = accumulate;
-        this.prices = prices;
-        this.lever = lever;
-        this.times = new StepTimes(lever, prices.batch());
+        this.terms = terms;
+        this.prices = PriceList.of(terms.fixed(), trial.plainKind(), trial.plain(), trial.memories());
+        this.lever = trial.lever();
+        this.times = new StepTimes(trial::factor, prices.batch());
     }
 
     /** What was decided, and the ways that it was decided among. */
@@ -78,35 +77,14 @@ final class BudgetPlanner {
     /**
      * Decides.
      *
-     * @param accumulate minibatches of one update
-     * @param convolutions begun here, before the ways to train are compared
+     * @param modes of the layers of {@code model}, which the way that is chosen decides about
      * @throws BudgetException if no way fits; nothing else is in effect then
      */
-    static Decision decide(
-            Model model,
-            TrainingTracker tracker,
-            BudgetLevers levers,
-            BudgetOptions options,
-            int accumulate,
-            long limit,
-            LeanConvolutions convolutions) {
+    static Decision decide(Model model, TrainingTracker tracker, BudgetLevers levers, LayerModes modes, Terms terms) {
         HeldMinibatch held = HeldMinibatch.of(model);
         levers.reuse(Reuse.RELEASED);
-        FlatBytes flat = FlatBytes.of(model);
-        PriceList.Fixed fixed = new PriceList.Fixed(
-                model.batchSize(),
-                flat,
-                levers.guards()
-                        ? TrainingSteps.guardBytes(model, flat.updater(), accumulate > 1 ? flat.gradients() : 0)
-                        : 0,
-                held.bytes(),
-                Trial.partsAllowed(model, options.exactness()),
-                accumulate > 1,
-                options.exactness());
-        Trial trial = Trial.of(
-                model, tracker, held, memory -> fixed.takesWhole(memory) <= limit, fixed.partsAllowed(), convolutions);
-        PriceList prices = PriceList.of(fixed, trial.plain(), trial.memories());
-        return new BudgetPlanner(model, tracker, levers, held, limit, accumulate, prices, trial.lever()).decide();
+        Trial trial = Trial.of(model, tracker, held, terms, modes);
+        return new BudgetPlanner(model, tracker, levers, modes, held, terms, trial).decide();
     }
 
     private Decision decide() {
@@ -130,7 +108,7 @@ final class BudgetPlanner {
     /** The way that should be fastest among those that fit, and changes least among those as fast. */
     private Priced best() {
         List<Priced> fitting = prices.ways().stream()
-                .filter(priced -> priced.bytes() <= limitBytes && !unprovable.contains(priced.way()))
+                .filter(priced -> priced.bytes() <= terms.limitBytes() && !unprovable.contains(priced.way()))
                 .toList();
         double fastest = fitting.stream()
                 .mapToDouble(priced -> times.step(priced.way()))
@@ -138,9 +116,14 @@ final class BudgetPlanner {
                 .orElseThrow(this::refusal);
         return fitting.stream()
                 .filter(priced -> times.step(priced.way()) <= fastest * ALIKE)
-                .min(Comparator.<Priced, Boolean>comparing(priced -> !times.isMeasured(priced.way()))
+                .min(Comparator.<Priced, Exactness>comparing(
+                                priced -> priced.way().exactness())
+                        .thenComparing(priced -> !times.isMeasured(priced.way()))
                         .thenComparing(priced -> priced.way().parts())
-                        .thenComparing(priced -> !priced.way().keep().isAll())
+                        .thenComparing(priced -> priced.way().stateInFile())
+                        .thenComparing(priced -> priced.way().pass().keptInFiles())
+                        .thenComparing(priced -> !priced.way().pass().keep().isAll())
+                        .thenComparing(priced -> priced.way().pass().caching())
                         .thenComparing(priced -> priced.way().reuse())
                         .thenComparing(priced -> times.step(priced.way())))
                 .orElseThrow();
@@ -149,13 +132,14 @@ final class BudgetPlanner {
     /** Names a budget that the next decision can meet, too: cuts that depend on times may take a few bytes less by chance. */
     private BudgetException refusal() {
         Keep keepsLeast = lever.least();
-        Priced least = leastOf(way -> way.keep().isAll() || way.keep().equals(keepsLeast))
+        Priced least = leastOf(
+                        way -> way.pass().keep().isAll() || way.pass().keep().equals(keepsLeast))
                 .or(() -> leastOf(way -> true))
                 .orElse(prices.plain());
         return new BudgetException(
                 tracker.track(model),
                 prices.batch(),
-                limitBytes,
+                terms.limitBytes(),
                 least.bytes(),
                 least.way().text(prices.batch()),
                 "");
@@ -168,10 +152,15 @@ final class BudgetPlanner {
     }
 
     /** Puts {@code way} into effect for the minibatch that {@code model} holds; false when its plans cannot be proved. */
-    static boolean begin(Model model, BudgetLevers levers, Way way, int batch, int accumulate) {
+    static boolean begin(Model model, BudgetLevers levers, LayerModes modes, Way way, StepOptions asked) {
         HeldMinibatch held = HeldMinibatch.of(model);
+        if (way.pass().caching() == Caching.KEPT) {
+            modes.close();
+        } else {
+            modes.lean(model);
+        }
         levers.reuse(way.reuse());
-        levers.step(model, way.step(batch, accumulate));
+        levers.step(model, way.step(model.batchSize(), asked));
         try {
             return levers.rehearse(model, examples -> held.give(0, examples));
         } finally {
@@ -180,12 +169,12 @@ final class BudgetPlanner {
     }
 
     private void begin(Way way) {
-        boolean served = begin(model, levers, way, prices.batch(), accumulate);
+        boolean served = begin(model, levers, modes, way, terms.asked());
         if (!served) {
             prices.ways().stream()
                     .map(Priced::way)
                     .filter(other ->
-                            other.reuse() == Reuse.PLANNED && other.keep().equals(way.keep()))
+                            other.reuse() == Reuse.PLANNED && other.pass().equals(way.pass()))
                     .forEach(unprovable::add);
         }
     }

@@ -4,7 +4,9 @@ package io.memopt.strategy.budget;
 
 import io.memopt.analysis.Exactness;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.precision.Precision;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * One way to train and what it is predicted to take.
@@ -12,7 +14,11 @@ import java.util.List;
  * @param strategy in words
  * @param reuse of workspaces
  * @param cuts exclusive ends of the segments of layers that checkpointing computes again; empty when all activations are kept
+ * @param keptInFiles whether the outputs of those segments are in mapped files
+ * @param caching what becomes of the network's cache mode
+ * @param precision in which type of numbers gradients are computed
  * @param parts that a minibatch is computed in, 1 for whole minibatches
+ * @param stateInFile whether the updater's state is in a mapped file
  * @param exactness what it does to results
  * @param peakBytes most bytes at once, see {@link BudgetReport} for what counts
  * @param stepMillis time of an iteration
@@ -21,11 +27,17 @@ public record BudgetRow(
         String strategy,
         Reuse reuse,
         List<Integer> cuts,
+        boolean keptInFiles,
+        Caching caching,
+        Precision precision,
         int parts,
+        boolean stateInFile,
         Exactness exactness,
         long peakBytes,
         double stepMillis) {
     public BudgetRow {
         cuts = List.copyOf(cuts);
+        Objects.requireNonNull(caching, "caching");
+        Objects.requireNonNull(precision, "precision");
     }
 }

@@ -19,7 +19,7 @@ final class BudgetText {
                 ByteSize.format(report.limitBytes()),
                 report.batch(),
                 report.chosen().strategy()));
-        text.append(String.format(Locale.ROOT, "  %10s %10s%n", "peak MiB", "step ms"));
+        text.append(String.format(Locale.ROOT, "  %10s %10s  %s%n", "peak MiB", "step ms", "results"));
         row(text, report.plain(), "before: ");
         for (BudgetRow row : report.front()) {
             row(text, row, row.equals(report.chosen()) ? "chosen: " : "");
@@ -30,14 +30,15 @@ final class BudgetText {
         report.actualPeakBytes()
                 .ifPresent(bytes -> text.append(String.format(
                         Locale.ROOT,
-                        "  %10.1f %10s  actual%n",
+                        "  %10.1f %10s  %-9s  actual%n",
                         bytes / MIB,
                         report.actualStepMillis().isPresent()
                                 ? String.format(
                                         Locale.ROOT,
                                         "%.1f",
                                         report.actualStepMillis().getAsDouble())
-                                : "")));
+                                : "",
+                        "")));
         text.append(String.format(
                 Locale.ROOT,
                 "  decided in %.1f s%s, with at most %s%n",
@@ -49,6 +50,12 @@ final class BudgetText {
 
     private static void row(StringBuilder text, BudgetRow row, String mark) {
         text.append(String.format(
-                Locale.ROOT, "  %10.1f %10.1f  %s%s%n", row.peakBytes() / MIB, row.stepMillis(), mark, row.strategy()));
+                Locale.ROOT,
+                "  %10.1f %10.1f  %-9s  %s%s%n",
+                row.peakBytes() / MIB,
+                row.stepMillis(),
+                row.exactness().name().toLowerCase(Locale.ROOT),
+                mark,
+                row.strategy()));
     }
 }

@@ -12,15 +12,14 @@ import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
 import io.memopt.listeners.training.ModelObserver;
 import io.memopt.listeners.training.TrainingTracker;
-import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.NetworkIdentity;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.SampleMinibatch;
-import io.memopt.strategy.convolution.LeanConvolutions;
 import io.memopt.strategy.step.FirstMinibatch;
 import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.NetworkScopes;
 import io.memopt.strategy.step.StepOptions;
+import io.memopt.strategy.step.TrainingSteps;
 import java.lang.ref.WeakReference;
 import java.util.Arrays;
 import java.util.List;
@@ -61,11 +60,11 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private final TrainingTracker tracker;
     private final BudgetLevers levers;
     private final BudgetOptions options;
-    private final int accumulate;
+    private final StepOptions asked;
     private final MemorySpace space = Nd4jFacts.isCuda() ? MemorySpace.DEVICE : MemorySpace.HOST;
     private final BudgetProfile profile;
     private final FirstMinibatch first;
-    private final LeanConvolutions convolutions = new LeanConvolutions();
+    private final LayerModes modes = new LayerModes();
     private final long[] stepNanos = new long[KEPT];
     private int iterations;
     private volatile @Nullable BudgetReport outcome;
@@ -76,23 +75,24 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private boolean failed;
 
     private NetworkBudget(
-            Model model, TrainingTracker tracker, BudgetLevers levers, BudgetOptions options, int accumulate) {
+            Model model, TrainingTracker tracker, BudgetLevers levers, BudgetOptions options, StepOptions asked) {
         this.network = new WeakReference<>(model);
         this.name = tracker.track(model);
         this.tracker = tracker;
         this.levers = levers;
         this.options = options;
-        this.accumulate = accumulate;
+        this.asked = asked;
         this.profile = BudgetProfile.of(options.profile());
         this.first = FirstMinibatch.await(model, tracker, this::decide);
     }
 
     /**
-     * Refuses networks of which no budget can be kept.
+     * Refuses networks of which no budget can be kept, or that cannot be trained as is asked for beside it.
      *
      * @throws IllegalArgumentException with the setting that stands in the way
      */
-    public static void check(Model model, BudgetOptions options) {
+    public static void check(Model model, BudgetOptions options, StepOptions asked) {
+        TrainingSteps.checkBesideBudget(model, asked);
         String why = refusal(model);
         if (!why.isEmpty()) {
             throw new IllegalArgumentException("budget=" + options + " but the network " + why);
@@ -120,11 +120,12 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     /**
      * Waits for the first minibatch of {@code model}, which decides.
      *
-     * @param accumulate minibatches of one update
+     * @param asked minibatches of one update, a precision if it is not to be that of the network, and folders for files, which are
+     *     used where the budget needs them
      */
     public static NetworkBudget begin(
-            Model model, TrainingTracker tracker, BudgetLevers levers, BudgetOptions options, int accumulate) {
-        NetworkBudget budget = new NetworkBudget(model, tracker, levers, options, accumulate);
+            Model model, TrainingTracker tracker, BudgetLevers levers, BudgetOptions options, StepOptions asked) {
+        NetworkBudget budget = new NetworkBudget(model, tracker, levers, options, asked);
         tracker.addModelObserver(budget);
         tracker.addObserver(budget);
         return budget;
@@ -173,7 +174,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
                 failed = true;
                 first.close();
                 NetworkScopes.clear(current);
-                levers.step(model, StepOptions.PLAIN.withAccumulate(accumulate));
+                levers.step(model, asked.withoutOutputFolder());
                 log.warn("The budget of {} cannot be decided. Training goes on without one.", name, e);
             } catch (Error e) {
                 undo(model, fresh);
@@ -193,7 +194,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
 
     private void undo(Model model, PeakWindow fresh) {
         fresh.close();
-        convolutions.close();
+        modes.close();
         levers.release(model);
         first.resume();
     }
@@ -236,34 +237,26 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     /** What makes decisions comparable. */
     private String key(Model model) {
         return NetworkIdentity.of(model) + " " + HeldMinibatch.of(model).shapes() + " " + options + " "
-                + options.exactness() + " " + accumulate + (levers.guards() ? " guarded" : "");
+                + options.exactness() + " " + asked + (levers.guards() ? " guarded" : "");
     }
 
     /** Puts the choice of an earlier run into effect; false when it does not fit now, or cannot be proved any more. */
     private boolean again(Model model, BudgetProfile.Remembered choice, long limit) {
         BudgetRow row = choice.chosen();
-        Way way = new Way(new Keep(row.cuts()), row.parts(), row.reuse());
         if (row.peakBytes() > limit) {
             return false;
         }
         levers.reuse(Reuse.RELEASED);
-        lean(model);
-        boolean served = BudgetPlanner.begin(model, levers, way, model.batchSize(), accumulate);
+        boolean served = BudgetPlanner.begin(model, levers, modes, Way.of(row), asked);
         if (!served) {
-            convolutions.close();
+            modes.close();
         }
         return served;
     }
 
-    private void lean(Model model) {
-        if (space == MemorySpace.HOST) {
-            convolutions.begin(NetworkAccess.layers(model));
-        }
-    }
-
     private BudgetProfile.Remembered decidedAnew(Model model, long limit) {
-        BudgetPlanner.Decision decision =
-                BudgetPlanner.decide(model, tracker, levers, options, accumulate, limit, convolutions);
+        Terms terms = Terms.of(model, levers.guards(), options, asked, limit);
+        BudgetPlanner.Decision decision = BudgetPlanner.decide(model, tracker, levers, modes, terms);
         List<BudgetRow> rows =
                 decision.prices().ways().stream().map(way -> row(decision, way)).toList();
         return new BudgetProfile.Remembered(
@@ -310,15 +303,20 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     }
 
     private static BudgetRow row(BudgetPlanner.Decision decision, Priced priced) {
-        int batch = decision.prices().batch();
+        Way way = priced.way();
+        PassKind pass = way.pass();
         return new BudgetRow(
-                priced.way().text(batch),
-                priced.way().reuse(),
-                priced.way().keep().cuts(),
-                priced.way().parts(),
-                priced.way().exactness(),
+                way.text(decision.prices().batch()),
+                way.reuse(),
+                pass.keep().cuts(),
+                pass.keptInFiles(),
+                pass.caching(),
+                pass.precision(),
+                way.parts(),
+                way.stateInFile(),
+                way.exactness(),
                 priced.bytes(),
-                decision.times().step(priced.way()) / NANOS_PER_MILLI);
+                decision.times().step(way) / NANOS_PER_MILLI);
     }
 
     /** What was decided, with what came of it so far; empty before. */
@@ -392,8 +390,9 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     @Override
     public void workerBegins(Model model) {
         boolean its = tracker.originalOf(model) == network.get();
-        if (its && outcome != null) {
-            lean(model);
+        BudgetReport decided = outcome;
+        if (its && decided != null && decided.chosen().caching() != Caching.KEPT) {
+            modes.leanConvolutions(model);
         }
         if (!toldWorker && its) {
             toldWorker = true;
@@ -409,7 +408,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     @Override
     public void close() {
         first.close();
-        convolutions.close();
+        modes.close();
         tracker.removeModelObserver(this);
         tracker.removeObserver(this);
         synchronized (this) {

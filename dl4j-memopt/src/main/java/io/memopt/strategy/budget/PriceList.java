@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
-import io.memopt.analysis.Exactness;
 import io.memopt.strategy.Reuse;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,7 +14,7 @@ import java.util.OptionalLong;
  *
  * <pre>
  *   parameters + gradients + updater state + minibatch (+ sum of gradients, where there are several)
- *     (+ copies of a guard)
+ *     (- updater state, where that is in a file) (+ copies of a guard) (+ a copy in half precision)
  *     + workspaces or arena, and arrays outside them, of the largest part of the minibatch
  * </pre>
  *
@@ -39,36 +38,57 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
      *
      * @param batch examples of a minibatch
      * @param flat what the network holds for good
+     * @param copyBytes parameters and gradients of the copy that computes in another precision
      * @param guardBytes what a guarded step keeps; 0 for none, as in Deeplearning4j's own way
+     * @param fileGuardBytes the same where the updater's state, and with it the copy that is kept of it, is in a file
      * @param minibatchBytes inputs, labels and masks
      * @param partsAllowed whether a minibatch may be computed in parts
+     * @param fileAllowed whether the updater's state may be in a file
      * @param sums whether gradients are summed even for whole minibatches
-     * @param loosest class of exactness allowed
      */
     record Fixed(
             int batch,
             FlatBytes flat,
+            long copyBytes,
             long guardBytes,
+            long fileGuardBytes,
             long minibatchBytes,
             boolean partsAllowed,
-            boolean sums,
-            Exactness loosest) {
+            boolean fileAllowed,
+            boolean sums) {
 
-        /** Bytes of the smallest way to compute whole minibatches in passes that take {@code memory}. */
-        long takesWhole(PassMemory memory) {
+        /** Bytes of the smallest way to compute whole minibatches by passes of {@code kind}, which take {@code memory}. */
+        long takesWhole(PassKind kind, PassMemory memory) {
+            long always = always(kind, fileAllowed);
             return KINDS.stream()
-                            .mapToLong(reuse -> memory.bytes(reuse, batch).orElse(Long.MAX_VALUE - always()))
+                            .mapToLong(reuse -> memory.bytes(reuse, batch).orElse(Long.MAX_VALUE - always))
                             .min()
                             .orElseThrow()
-                    + always();
+                    + always;
         }
 
-        private long always() {
-            return unguarded() + guardBytes;
+        /** Bytes, at most, while passes of a copy in another precision are tried that take no more than {@code memory}. */
+        long takesTrial(PassMemory memory) {
+            return flat.parameters()
+                    + flat.gradients()
+                    + copyBytes
+                    + minibatchBytes
+                    + memory.bytes(Reuse.RELEASED, PassMemory.HIGH).orElse(0);
+        }
+
+        private long always(PassKind kind, boolean stateInFile) {
+            return unguarded()
+                    - (stateInFile ? flat.updater() : 0)
+                    + (stateInFile ? fileGuardBytes : guardBytes)
+                    + (kind.mixes() ? copyBytes : 0);
         }
 
         private long unguarded() {
-            return flat.sum() + minibatchBytes + (sums ? flat.gradients() : 0);
+            return flat.parameters()
+                    + flat.gradients()
+                    + flat.updater()
+                    + minibatchBytes
+                    + (sums ? flat.gradients() : 0);
         }
 
         /** Bytes in addition where minibatches are computed in {@code parts}. */
@@ -77,34 +97,42 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
         }
 
         private boolean allows(Way way) {
-            return way.parts() == 1
-                    || (partsAllowed && way.exactness().compareTo(loosest) <= 0 && way.partOf(batch) >= PassMemory.LOW);
+            boolean parts = way.parts() == 1 || (partsAllowed && way.partOf(batch) >= PassMemory.LOW);
+            return parts && (fileAllowed || !way.stateInFile());
         }
     }
 
     /**
      * Prices.
      *
-     * @param plain of plain training, if known
-     * @param memories of ways to keep activations
+     * @param plainKind of Deeplearning4j's own passes
+     * @param plain what those take, if known
+     * @param memories of all other passes
      */
-    static PriceList of(Fixed fixed, Optional<PassMemory> plain, Map<Keep, PassMemory> memories) {
+    static PriceList of(
+            Fixed fixed, PassKind plainKind, Optional<PassMemory> plain, Map<PassKind, PassMemory> memories) {
         List<Priced> ways = new ArrayList<>();
-        memories.forEach((keep, memory) -> {
+        memories.forEach((kind, memory) -> {
             for (int parts : PARTS) {
                 for (Reuse reuse : KINDS) {
-                    Way way = new Way(keep, parts, reuse);
-                    if (fixed.allows(way)) {
-                        long rest = fixed.always() + fixed.sum(parts);
-                        OptionalLong bytes = memory.bytes(reuse, way.partOf(fixed.batch));
-                        bytes.ifPresent(its -> ways.add(new Priced(way, rest + its)));
-                    }
+                    ways.addAll(priced(fixed, memory, new Way(kind, parts, false, reuse)));
+                    ways.addAll(priced(fixed, memory, new Way(kind, parts, true, reuse)));
                 }
             }
         });
         long plainBytes =
                 plain.map(its -> its.bytes(Reuse.OFF, fixed.batch).orElse(0)).orElse(0L);
-        Priced unchanged = new Priced(new Way(Keep.ALL, 1, Reuse.OFF), fixed.unguarded() + plainBytes);
+        Priced unchanged = new Priced(new Way(plainKind, 1, false, Reuse.OFF), fixed.unguarded() + plainBytes);
         return new PriceList(fixed.batch, unchanged, ways);
+    }
+
+    /** At most one. */
+    private static List<Priced> priced(Fixed fixed, PassMemory memory, Way way) {
+        if (!fixed.allows(way)) {
+            return List.of();
+        }
+        long rest = fixed.always(way.pass(), way.stateInFile()) + fixed.sum(way.parts());
+        OptionalLong bytes = memory.bytes(way.reuse(), way.partOf(fixed.batch));
+        return bytes.isPresent() ? List.of(new Priced(way, rest + bytes.getAsLong())) : List.of();
     }
 }

@@ -5,6 +5,7 @@ package io.memopt.strategy.budget;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.ToDoubleFunction;
 import org.deeplearning4j.nn.api.Model;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -13,7 +14,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * How long an iteration takes in one way or another: measured where a pass was timed, elsewhere what follows from that.
  *
  * <pre>
- *   step = parts * pass(part) * (1 + what is computed again) + sums of gradients + update
+ *   step = parts * pass(part) * factor of the kind of pass + sums of gradients + update
  * </pre>
  *
  * Where a part was not timed, the time is in proportion to that of the nearest size that was. Threading: confined.
@@ -24,15 +25,20 @@ final class StepTimes {
 
     private static final int TIMINGS = 3;
 
-    private final ActivationLever lever;
+    private final ToDoubleFunction<PassKind> factor;
     private final int batch;
     private final Map<Integer, Double> plainByPart = new HashMap<>();
     private final Map<Way, Double> measured = new HashMap<>();
     private double goNanos;
     private double updateNanos;
 
-    StepTimes(ActivationLever lever, int batch) {
-        this.lever = lever;
+    /**
+     * For minibatches of {@code batch}.
+     *
+     * @param factor time of a pass, as multiple of one that keeps all activations and does nothing else either
+     */
+    StepTimes(ToDoubleFunction<PassKind> factor, int batch) {
+        this.factor = factor;
         this.batch = batch;
     }
 
@@ -52,7 +58,7 @@ final class StepTimes {
     /** One pass over the largest part of {@code way} took so long. */
     void measured(Way way, double passNanos) {
         int part = way.partOf(batch);
-        plainByPart.put(part, passNanos / (1 + lever.extraShare(way.keep())));
+        plainByPart.put(part, passNanos / factor.applyAsDouble(way.pass()));
         measured.put(way, step(way, passNanos));
     }
 
@@ -63,7 +69,7 @@ final class StepTimes {
     /** Nanoseconds of an iteration. */
     double step(Way way) {
         Double known = measured.get(way);
-        return known != null ? known : step(way, plain(way.partOf(batch)) * (1 + lever.extraShare(way.keep())));
+        return known != null ? known : step(way, plain(way.partOf(batch)) * factor.applyAsDouble(way.pass()));
     }
 
     private double step(Way way, double passNanos) {

@@ -6,18 +6,29 @@ import io.memopt.allocator.event.Count;
 import io.memopt.analysis.Exactness;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.step.StepOptions;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * One way to train.
  *
+ * @param pass how gradients are computed
  * @param parts that a minibatch is computed in
+ * @param stateInFile whether the updater's state is in a mapped file
  */
-record Way(Keep keep, int parts, Reuse reuse) {
+record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
+
+    /** That of {@code row}. */
+    static Way of(BudgetRow row) {
+        PassKind pass = new PassKind(new Keep(row.cuts()), row.keptInFiles(), row.caching(), row.precision());
+        return new Way(pass, row.parts(), row.stateInFile(), row.reuse());
+    }
 
     Exactness exactness() {
-        return parts > 1 ? Exactness.REORDERED : Exactness.BITWISE;
+        Exactness ofParts = parts > 1 ? Exactness.REORDERED : Exactness.BITWISE;
+        return ofParts.compareTo(pass.exactness()) > 0 ? ofParts : pass.exactness();
     }
 
     /** Examples of the largest part. */
@@ -25,9 +36,18 @@ record Way(Keep keep, int parts, Reuse reuse) {
         return (batch + parts - 1) / parts;
     }
 
-    /** The step that computes minibatches of {@code batch} examples in this way. */
-    StepOptions step(int batch, int accumulate) {
-        return new StepOptions(parts > 1 ? partOf(batch) : StepOptions.WHOLE, accumulate, 1, keep.cuts());
+    /** The step that computes minibatches of {@code batch} examples in this way; {@code asked} has folders, and minibatches of an update. */
+    StepOptions step(int batch, StepOptions asked) {
+        StepOptions whole = pass.step(asked);
+        Optional<Path> state = stateInFile ? asked.stateFolder() : Optional.empty();
+        return new StepOptions(
+                parts > 1 ? partOf(batch) : StepOptions.WHOLE,
+                asked.accumulate(),
+                1,
+                whole.cuts(),
+                whole.precision(),
+                state,
+                whole.outputFolder());
     }
 
     /** What differs from Deeplearning4j's own way, e.g. {@code planned workspaces, 4 segments of layers}. */
@@ -40,8 +60,19 @@ record Way(Keep keep, int parts, Reuse reuse) {
                     case SIZED -> "sized workspaces";
                     case PLANNED -> "planned workspaces";
                 });
-        if (!keep.isAll()) {
-            words.add(Count.of(keep.cuts().size(), "checkpointed segment") + " " + keep.cuts());
+        if (pass.caching() != Caching.NONE) {
+            words.add(pass.caching() == Caching.KEPT ? "cache mode kept" : "cache mode off");
+        }
+        if (!pass.keep().isAll()) {
+            List<Integer> cuts = pass.keep().cuts();
+            words.add(Count.of(cuts.size(), "checkpointed segment") + " " + cuts
+                    + (pass.keptInFiles() ? " in files" : ""));
+        }
+        if (stateInFile) {
+            words.add("updater state in a file");
+        }
+        if (pass.mixes()) {
+            words.add("mixed precision");
         }
         if (parts > 1) {
             words.add("parts of " + Count.of(partOf(batch), "example"));

@@ -2,15 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.offload;
 
+import io.memopt.allocator.nd4j.MappedBuffers;
 import io.memopt.allocator.recording.ByteSize;
+import io.memopt.strategy.UpdaterState;
 import java.lang.ref.WeakReference;
 import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.updater.MultiLayerUpdater;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
+import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.buffer.DataBuffer;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -52,6 +60,32 @@ public final class UpdaterOffload implements AutoCloseable {
     }
 
     /**
+     * The updater that {@code model}, which has none yet, would make for its first update, with its state in a file from the start: at no
+     * time is it in memory. Initial values are those of the updater that Deeplearning4j makes.
+     *
+     * @throws java.io.UncheckedIOException if no file could be made
+     */
+    public BaseMultiLayerUpdater<?> make(Model model) {
+        long elements = UpdaterState.elements(model);
+        if (elements == 0) {
+            return updater(model, null);
+        }
+        DataBuffer file = MappedBuffers.create(model.params().dataType(), elements, folder);
+        INDArray state = Nd4j.create(file, new long[] {elements});
+        BaseMultiLayerUpdater<?> made = updater(model, state);
+        parts(made, state, true).forEach(Runnable::run);
+        updater = new WeakReference<>(made);
+        mapped = state;
+        return made;
+    }
+
+    private static BaseMultiLayerUpdater<?> updater(Model model, @Nullable INDArray state) {
+        return model instanceof ComputationGraph graph
+                ? new ComputationGraphUpdater(graph, state)
+                : new MultiLayerUpdater((MultiLayerNetwork) model, state);
+    }
+
+    /**
      * A copy of {@code array}, which is dense, in a file in the same folder.
      *
      * @throws java.io.UncheckedIOException if no file could be made
@@ -83,18 +117,8 @@ public final class UpdaterOffload implements AutoCloseable {
                                 + " of updater state are in a mapped file in " + folder + ".");
     }
 
-    /** All parts of {@code state} are made before the first is handed out, so that a failure leaves the old state whole. */
     private static void move(BaseMultiLayerUpdater<?> updater, INDArray state) {
-        INDArray flat = state.reshape(state.length());
-        List<Runnable> handings = new ArrayList<>();
-        for (UpdaterBlock block : updater.getUpdaterBlocks()) {
-            long from = block.getUpdaterViewOffsetStart();
-            long to = block.getUpdaterViewOffsetEnd();
-            if (to > from) {
-                INDArray part = flat.get(NDArrayIndex.interval(from, to));
-                handings.add(() -> hand(block, part));
-            }
-        }
+        List<Runnable> handings = parts(updater, state, false);
         try {
             STATE.set(updater, state);
         } catch (IllegalAccessException e) {
@@ -103,9 +127,24 @@ public final class UpdaterOffload implements AutoCloseable {
         handings.forEach(Runnable::run);
     }
 
-    private static void hand(UpdaterBlock block, INDArray part) {
+    /** All parts of {@code state} are made before the first is handed out, so that a failure leaves the old state whole. */
+    private static List<Runnable> parts(BaseMultiLayerUpdater<?> updater, INDArray state, boolean initialises) {
+        INDArray flat = state.reshape(state.length());
+        List<Runnable> handings = new ArrayList<>();
+        for (UpdaterBlock block : updater.getUpdaterBlocks()) {
+            long from = block.getUpdaterViewOffsetStart();
+            long to = block.getUpdaterViewOffsetEnd();
+            if (to > from) {
+                INDArray part = flat.get(NDArrayIndex.interval(from, to));
+                handings.add(() -> hand(block, part, initialises));
+            }
+        }
+        return handings;
+    }
+
+    private static void hand(UpdaterBlock block, INDArray part, boolean initialises) {
         block.setUpdaterView(part);
-        block.setUpdaterViewRequiresInitialization(false);
+        block.setUpdaterViewRequiresInitialization(initialises);
         block.setGradientUpdater(null);
         block.init();
     }

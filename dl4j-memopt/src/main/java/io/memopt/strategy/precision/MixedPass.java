@@ -3,9 +3,11 @@
 package io.memopt.strategy.precision;
 
 import io.memopt.allocator.event.Phase;
+import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
+import io.memopt.strategy.NormalizationResidue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -14,6 +16,8 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.ops.impl.reduce.longer.MatchCondition;
@@ -29,15 +33,24 @@ import org.slf4j.LoggerFactory;
  * derivatives of the loss, as running means. Updates with gradients that are no numbers are left out.
  *
  * <p>Exactness {@code LOSSY}. Memory: activations are half as large; one more copy of parameters and gradients, in half precision,
- * is kept. Listeners are told of passes as of the network's own, with activations in half precision. Threading: the training thread.
+ * is kept. What batch normalisations of the copy leave to the Java garbage collector is freed. Listeners are told of passes as of the network's own, with activations in half precision. Threading: the training thread.
  */
-public final class MixedPass {
+public final class MixedPass implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(MixedPass.class);
 
     private final LossScale scale = new LossScale();
     private final Model half;
     private final TrainingTracker tracker;
     private final List<long[]> unscaled = new ArrayList<>();
+    private final List<NormalizationResidue> residues;
+    /** Sees the end of the forward pass, after which batch normalisations hold what their backward pass drops. */
+    private final TrainingObserver sweeper = new TrainingObserver() {
+        @Override
+        public void phaseEnded(String network, Phase phase, long nanos) {
+            sweep();
+        }
+    };
+
     private long updates;
     private long skipped;
     private boolean told;
@@ -54,6 +67,7 @@ public final class MixedPass {
             throw new IllegalArgumentException(why);
         });
         this.half = HalfNetwork.of(network, scale);
+        this.residues = NormalizationResidue.of(NetworkAccess.layers(half));
         this.tracker = tracker;
         for (Layer layer : NetworkAccess.layers(network)) {
             layer.paramTable().forEach((name, parameter) -> {
@@ -88,9 +102,13 @@ public final class MixedPass {
         tracker.computedBy(network, half);
         tracker.goesOn(network, Phase.FORWARD, 0);
         half.params().assign(network.params());
+        tracker.addObserver(sweeper);
         try (HalfMinibatch minibatch = new HalfMinibatch()) {
             minibatch.give(network, half);
             pass.accept(half);
+        } finally {
+            tracker.removeObserver(sweeper);
+            sweep();
         }
         try (MemoryWorkspace outside = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             INDArray gradients = NetworkAccess.flatGradients(network);
@@ -98,6 +116,10 @@ public final class MixedPass {
             NetworkAccess.gradient(network, named(half.gradient(), gradients));
         }
         NetworkAccess.score(network, half.score() + NetworkAccess.regularization(network));
+    }
+
+    private void sweep() {
+        residues.forEach(NormalizationResidue::sweep);
     }
 
     private void unscale(INDArray from, INDArray to) {
@@ -151,6 +173,24 @@ public final class MixedPass {
         }
     }
 
+    /** Gives the memory of the copy back, which computes no more. */
+    @Override
+    public void close() {
+        close(half.params());
+        close(half.getGradientsViewArray());
+    }
+
+    private static void close(@Nullable INDArray array) {
+        if (array != null && array.closeable()) {
+            array.close();
+        }
+    }
+
+    /** Bytes of the copy's parameters and gradients, for a network of {@code parameters} elements. */
+    public static long copyBytes(long parameters) {
+        return 2 * parameters * DataType.FLOAT16.width();
+    }
+
     /** One sentence on scale, skipped updates and memory. */
     public String note() {
         return String.format(
@@ -160,7 +200,6 @@ public final class MixedPass {
                 scale.value(),
                 skipped,
                 updates,
-                ByteSize.format(
-                        2 * half.params().length() * half.params().dataType().width()));
+                ByteSize.format(copyBytes(half.params().length())));
     }
 }

@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.ConvexOptimizer;
 import org.deeplearning4j.optimize.api.StepFunction;
@@ -111,7 +112,7 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
         Pair<Gradient, Double> pair = model.gradientAndScore();
         score = pair.getSecond();
         if (work.accepts(model)) {
-            work.prepare(this::currentUpdater);
+            work.prepare(this, model);
             if (guarded != null) {
                 guarded.updateBegins(updaterState(), hasUpdater());
             }
@@ -125,14 +126,24 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
         return pair;
     }
 
-    private BaseMultiLayerUpdater<?> currentUpdater() {
+    /** Made if there is none. */
+    BaseMultiLayerUpdater<?> currentUpdater() {
         return model instanceof ComputationGraph
                 ? getComputationGraphUpdater(true)
                 : (BaseMultiLayerUpdater<?>) getUpdater(true);
     }
 
-    private boolean hasUpdater() {
+    boolean hasUpdater() {
         return model instanceof ComputationGraph ? computationGraphUpdater != null : updater != null;
+    }
+
+    /** Updates by {@code made} from now on. */
+    void updater(BaseMultiLayerUpdater<?> made) {
+        if (made instanceof ComputationGraphUpdater its) {
+            setUpdaterComputationGraph(its);
+        } else {
+            setUpdater(made);
+        }
     }
 
     /** One flat array; null when the updater has none, or is not made yet. */

@@ -14,10 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -145,19 +143,25 @@ final class GradientWork {
         return notes;
     }
 
-    /** An update is about to be made by what {@code updater} supplies, which is made if need be. */
-    void prepare(Supplier<BaseMultiLayerUpdater<?>> updater) {
+    /** An update is about to be made by {@code step}, whose updater is made if need be. */
+    void prepare(ControlledStep step, Model model) {
         if (offload != null) {
             try (MemoryWorkspace outside = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-                offload.place(updater.get());
+                if (!step.hasUpdater()) {
+                    step.updater(offload.make(model));
+                }
+                offload.place(step.currentUpdater());
             }
         }
     }
 
-    /** What lay elsewhere lies in memory again. */
+    /** What lay elsewhere lies in memory again, and a copy that computes gives its memory back. */
     void close() {
         if (offload != null) {
             offload.close();
+        }
+        if (mixed != null) {
+            mixed.close();
         }
     }
 

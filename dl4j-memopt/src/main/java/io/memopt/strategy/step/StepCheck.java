@@ -116,8 +116,12 @@ final class StepCheck {
                     "offloadCheckpoints=" + options.outputFolder().get()
                             + " but activationShare=1, expected less: without checkpointing no output is kept for later segments");
         }
-        return folderRefusal("offloadUpdaterState", options.stateFolder())
-                .or(() -> folderRefusal("offloadCheckpoints", options.outputFolder()));
+        return folderRefusal("offloadUpdaterState", options.stateFolder()).or(() -> outputFolderRefusal(options));
+    }
+
+    /** Why the folder for checkpoints cannot be used, whatever is kept. */
+    static Optional<String> outputFolderRefusal(StepOptions options) {
+        return folderRefusal("offloadCheckpoints", options.outputFolder());
     }
 
     private static Optional<String> folderRefusal(String setting, Optional<Path> folder) {

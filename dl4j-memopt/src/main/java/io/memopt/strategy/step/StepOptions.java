@@ -125,6 +125,15 @@ public record StepOptions(
                 microBatch, accumulate, activationShare, cuts, precision, stateFolder, Optional.of(folder));
     }
 
+    public StepOptions withoutOutputFolder() {
+        return new StepOptions(microBatch, accumulate, activationShare, cuts, precision, stateFolder, Optional.empty());
+    }
+
+    /** Whether minibatches are computed whole and all activations are kept, as far as this goes. */
+    public boolean leavesPasses() {
+        return microBatch == WHOLE && !checkpoints();
+    }
+
     /** Without cuts of its own. */
     public StepOptions(int microBatch, int accumulate, double activationShare) {
         this(microBatch, accumulate, activationShare, List.of());

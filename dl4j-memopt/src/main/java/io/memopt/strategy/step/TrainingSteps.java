@@ -54,6 +54,18 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
     }
 
     /**
+     * Refuses what cannot be done beside a budget, which may use the folders of {@code asked}.
+     *
+     * @throws IllegalArgumentException with the layer or setting that stands in the way
+     */
+    public static void checkBesideBudget(Model model, StepOptions asked) {
+        check(model, asked.withoutOutputFolder());
+        StepCheck.outputFolderRefusal(asked).ifPresent(why -> {
+            throw new IllegalArgumentException(why);
+        });
+    }
+
+    /**
      * Bytes that a guarded step of {@code model} keeps from one iteration to the next.
      *
      * @param updaterBytes of the updater's state

@@ -15,6 +15,7 @@ import io.memopt.allocator.recording.MemoryLimits;
 import io.memopt.analysis.Exactness;
 import io.memopt.listeners.training.Trackers;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.precision.Precision;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.testing.Networks;
 import io.memopt.verify.TwinRun;
@@ -240,13 +241,24 @@ class BudgetTest {
                 "",
                 "{",
                 "[]",
-                "{\"format\":\"memopt-budgets\",\"version\":2}",
-                "{\"format\":\"memopt-budgets\",\"version\":1,\"choices\":{\"x\":{\"front\":null}}}"
+                "{\"format\":\"memopt-budgets\",\"version\":1}",
+                "{\"format\":\"memopt-budgets\",\"version\":2,\"choices\":{\"x\":{\"front\":null}}}"
             })
     void damagedProfile_isDecidedAnew(String content, @TempDir Path folder) throws IOException {
         Path file = Files.writeString(folder.resolve("budgets.json"), content);
         BudgetProfile profile = BudgetProfile.of(Optional.of(file));
-        BudgetRow row = new BudgetRow("plain", Reuse.RELEASED, List.of(), 1, Exactness.BITWISE, 1000, 2.5);
+        BudgetRow row = new BudgetRow(
+                "plain",
+                Reuse.RELEASED,
+                List.of(),
+                false,
+                Caching.NONE,
+                Precision.AS_CONFIGURED,
+                1,
+                false,
+                Exactness.BITWISE,
+                1000,
+                2.5);
 
         assertThat(profile.find("key")).isEmpty();
         profile.put("key", new BudgetProfile.Remembered(row, row, List.of(row)));
@@ -281,7 +293,11 @@ class BudgetTest {
         };
         try (MemOpt memopt = MemOpt.attach(network);
                 NetworkBudget budget = NetworkBudget.begin(
-                        network, Trackers.current(), broken, BudgetOptions.NONE.withBytes(1 << 30), 1)) {
+                        network,
+                        Trackers.current(),
+                        broken,
+                        BudgetOptions.NONE.withBytes(1 << 30),
+                        StepOptions.PLAIN)) {
             Networks.fit(network, Networks.LENET.data(BATCH, 0));
 
             assertThat(budget.report()).isEmpty();

@@ -15,8 +15,13 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.util.ModelSerializer;
 import org.junit.jupiter.api.AfterEach;
@@ -24,7 +29,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.AMSGrad;
+import org.nd4j.linalg.learning.config.AdaGrad;
+import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.linalg.learning.config.Nesterovs;
+import org.nd4j.linalg.learning.config.RmsProp;
+import org.nd4j.linalg.learning.config.Sgd;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** Updater state and checkpoints in mapped files train to the same bits, and need no memory of the process's own. */
 class OffloadTest {
@@ -49,6 +66,45 @@ class OffloadTest {
                 .iterations(5)
                 .compare(attachment)
                 .requireBitwise();
+    }
+
+    /** Made in the file, with what its updaters begin with, which is not zero for all of them. */
+    @ParameterizedTest
+    @MethodSource("updaters")
+    void freshState_beginsAsDeeplearning4jsOwn(IUpdater updater) {
+        Attachment attachment = model -> MemOpt.attach(model, offloaded());
+
+        TwinRun.of(() -> dense(updater), (model, i) -> ((MultiLayerNetwork) model).fit(minibatch(i)))
+                .iterations(3)
+                .compare(attachment)
+                .requireBitwise();
+    }
+
+    static List<IUpdater> updaters() {
+        return List.of(new AdaGrad(0.1), new RmsProp(0.01), new AMSGrad(0.01), new Nesterovs(0.1, 0.9), new Sgd(0.1));
+    }
+
+    private static Model dense(IUpdater updater) {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .seed(3)
+                .updater(updater)
+                .list()
+                .layer(new DenseLayer.Builder().nIn(5).nOut(7).build())
+                .layer(new OutputLayer.Builder(LossFunction.MSE)
+                        .nIn(7)
+                        .nOut(2)
+                        .activation(Activation.IDENTITY)
+                        .build())
+                .build());
+        network.init();
+        return network;
+    }
+
+    private static DataSet minibatch(long seed) {
+        INDArray features = Nd4j.linspace(DataType.FLOAT, (double) seed - 1, 0.1, 20);
+        return new DataSet(
+                features.reshape(4, 5),
+                Nd4j.linspace(DataType.FLOAT, (double) seed, 0.2, 8).reshape(4, 2));
     }
 
     @Test

@@ -173,6 +173,9 @@ final class ThreadRun {
             iterationStart = System.nanoTime();
         }
         iterationGoesOn = !allOpen;
+        if (iterationStart == 0) {
+            iterationStart = System.nanoTime();
+        }
         enter(as == Phase.FORWARD ? Mode.FORWARD : Mode.BACKWARD, next - 1);
     }
 

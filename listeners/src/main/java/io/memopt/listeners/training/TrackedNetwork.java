@@ -8,6 +8,7 @@ import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.nd4j.BufferKeys;
+import io.memopt.allocator.nd4j.MappedBuffers;
 import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.nd4j.Recording;
 import io.memopt.allocator.recording.MemoryLedger;
@@ -206,6 +207,9 @@ final class TrackedNetwork {
             return;
         }
         flatKeys[slot] = key;
+        if (MappedBuffers.begins(array.data().address())) {
+            return;
+        }
         MemorySpace space = Nd4jFacts.isCuda() ? MemorySpace.DEVICE : MemorySpace.HOST;
         long bytes = array.data().underlyingLength() * array.data().getElementSize();
         MemoryLedger ledger = recording.ledger();

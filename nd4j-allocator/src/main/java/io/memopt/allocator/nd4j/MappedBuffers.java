@@ -11,6 +11,8 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.LongPointer;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +33,7 @@ import org.nd4j.nativeblas.NativeOpsHolder;
 public final class MappedBuffers {
     private static final int CHUNK = 1 << 20;
     private static final Cleaner CLEANER = Cleaner.create();
+    private static final Set<Long> ADDRESSES = ConcurrentHashMap.newKeySet();
 
     private MappedBuffers() {}
 
@@ -75,8 +78,18 @@ public final class MappedBuffers {
         // Its typed pointer, and the index that reads single elements, take their lengths from that of this one.
         BytePointer room = new BytePointer(new PagedPointer(mapping.get(0))).capacity(bytes);
         DataBuffer buffer = Nd4j.createBuffer(room, length, type);
-        CLEANER.register(buffer, () -> nativeOps.munmapFile(null, mapping, bytes));
+        long address = mapping.get(0);
+        ADDRESSES.add(address);
+        CLEANER.register(buffer, () -> {
+            ADDRESSES.remove(address);
+            nativeOps.munmapFile(null, mapping, bytes);
+        });
         return buffer;
+    }
+
+    /** Whether a mapped file that a buffer was made in begins at {@code address}, so that it takes none of ND4J's memory. */
+    public static boolean begins(long address) {
+        return ADDRESSES.contains(address);
     }
 
     private static void delete(@Nullable Path file) {
