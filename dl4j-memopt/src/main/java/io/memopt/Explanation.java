@@ -4,6 +4,7 @@ package io.memopt;
 
 import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.MemoryLedger;
@@ -57,11 +58,11 @@ final class Explanation {
         List<Holder> holders = new ArrayList<>();
         for (MemorySummary.GarbageRow row : summary.garbage()) {
             String site = row.site().isEmpty() ? "" : ", made by " + row.site();
-            holders.add(new Holder(row.arrays() + " detached arrays" + site, row.bytes()));
+            holders.add(new Holder(Count.of(row.arrays(), "detached array") + site, row.bytes()));
         }
         for (MemorySummary.WorkspaceRow row : summary.workspaces()) {
-            holders.add(
-                    new Holder("workspace " + row.name() + " of " + row.instances() + " threads", row.reservedBytes()));
+            holders.add(new Holder(
+                    "workspace " + row.name() + " of " + Count.of(row.instances(), "thread"), row.reservedBytes()));
         }
         for (Map.Entry<Category, Long> entry : summary.liveByCategory().entrySet()) {
             if (BY_CATEGORY.contains(entry.getKey())) {

@@ -68,6 +68,10 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Figures are of the whole process; a network's own are told apart by its {@link #name()}. Holds the network weakly.
  *
+ * <p>A handle that is not {@linkplain #isActive() active} answers with what there is, {@link #summary()} above all. What would act,
+ * {@code rehearse}, {@code applyGathered}, {@code onEarlyWarning}, {@code postMortem}, {@code bindTo}, {@code serveMetrics} and
+ * {@code trimDeviceMemory}, then does nothing; after {@link #close()} a warning says so.
+ *
  * <p>Threading: all methods may be called from any thread.
  */
 public final class MemOpt implements AutoCloseable {
@@ -79,7 +83,7 @@ public final class MemOpt implements AutoCloseable {
     private final @Nullable TraceWriter trace;
     private final ReportFiles postMortems;
     private final List<MetricsServer> servers = new ArrayList<>();
-    private boolean closed;
+    private volatile boolean closed;
 
     private MemOpt(
             @Nullable Session session,
@@ -106,7 +110,7 @@ public final class MemOpt implements AutoCloseable {
      *
      * @param network an initialised MultiLayerNetwork or ComputationGraph
      * @throws IllegalArgumentException if it is neither, or not initialised, or cannot be trained as {@link MemOptConfig#step} says, or
-     *     is trained otherwise by an earlier handle
+     *     an earlier handle has another step, guard or budget for it
      */
     public static MemOpt attach(Model network, MemOptConfig config) {
         Objects.requireNonNull(config, "config");
@@ -117,7 +121,7 @@ public final class MemOpt implements AutoCloseable {
         }
         Settings.check();
         TrainingSteps.check(network, config.step());
-        Session.checkStep(network, config.step());
+        Session.checkStep(network, config);
         if (config.budget().isSet()) {
             NetworkBudget.check(network, config.budget());
         }
@@ -187,11 +191,11 @@ public final class MemOpt implements AutoCloseable {
      * the failure was caught. Runs a copy of the network with a few examples, as {@link #willItFit(Model, MultiDataSet)} does. Also
      * written to {@link MemOptConfig.Builder#postMortems}, the first {@value io.memopt.guard.ReportFiles#MOST} of a process.
      *
-     * @return empty when the failure is not about memory, or nothing is observed
+     * @return empty when the failure is not about memory, or nothing is observed any more
      */
     public Optional<PostMortem> postMortem(Throwable failure) {
         Objects.requireNonNull(failure, "failure");
-        return session == null || Exhaustion.of(failure) == Exhaustion.NONE
+        return Exhaustion.of(failure) == Exhaustion.NONE || session == null || !acts("postMortem")
                 ? Optional.empty()
                 : Optional.of(session.postMortem(failure, Optional.ofNullable(model.get()), postMortems));
     }
@@ -202,7 +206,7 @@ public final class MemOpt implements AutoCloseable {
      */
     public void onEarlyWarning(Consumer<EarlyWarning> listener) {
         Objects.requireNonNull(listener, "listener");
-        if (session != null) {
+        if (session != null && acts("onEarlyWarning")) {
             session.headroom().addListener(listener);
         }
     }
@@ -249,8 +253,9 @@ public final class MemOpt implements AutoCloseable {
     /**
      * Prepares plans, or sizes, for every batch size from the first three examples of {@code sample}, so that the first
      * minibatch already runs in the arena. Call it on the thread that will train; with sequences of several lengths, give the
-     * longest. The network is afterwards what it was, bit for bit. Does nothing unless {@link MemOptConfig#reuse} asked for
-     * {@link Reuse#PLANNED} or {@link Reuse#SIZED}, or there is a budget, which is decided for minibatches of the size of this one.
+     * longest. The network is afterwards what it was, bit for bit. A budget is decided for minibatches of the size of this one.
+     * Does nothing, with a warning, when there is no budget and {@link MemOptConfig#reuse} asked neither for {@link Reuse#PLANNED}
+     * nor for {@link Reuse#SIZED}, in this handle or in an earlier one.
      *
      * @param sample a minibatch of at least three examples, as training will have it
      * @throws IllegalArgumentException if there are fewer, or the network is trained by truncated backpropagation through time
@@ -258,7 +263,7 @@ public final class MemOpt implements AutoCloseable {
      */
     public void rehearse(MultiDataSet sample) {
         Model network = model.get();
-        if (session != null && network != null) {
+        if (session != null && network != null && acts("rehearse")) {
             session.rehearse(network, sample);
         }
     }
@@ -275,14 +280,14 @@ public final class MemOpt implements AutoCloseable {
      */
     public void applyGathered() {
         Model network = model.get();
-        if (session != null && network != null) {
+        if (session != null && network != null && acts("applyGathered")) {
             session.applyGathered(network);
         }
     }
 
     /**
-     * What was decided for the budget, what else there was, and what came of it; empty without a budget, and until {@link #rehearse} or
-     * the first minibatch has decided.
+     * What was decided for the budget, what else there was, and what came of it; empty without a budget, until {@link #rehearse} or
+     * the first minibatch has decided, and once the network's last handle is closed; {@link #summary()} has it still.
      */
     public Optional<BudgetReport> budget() {
         Model network = model.get();
@@ -300,7 +305,7 @@ public final class MemOpt implements AutoCloseable {
      * {@link MemOptConfig#deviceMemory} asked for a pool.
      */
     public void trimDeviceMemory() {
-        if (session != null) {
+        if (session != null && acts("trimDeviceMemory")) {
             session.trimDeviceMemory();
         }
     }
@@ -358,7 +363,7 @@ public final class MemOpt implements AutoCloseable {
      * @return this
      */
     public MemOpt bindTo(MeterRegistry registry) {
-        if (session != null) {
+        if (session != null && acts("bindTo")) {
             session.metrics().bindTo(registry);
         }
         return this;
@@ -376,7 +381,7 @@ public final class MemOpt implements AutoCloseable {
         if (port < 0 || port > 65535) {
             throw new IllegalArgumentException("port=" + port + ", expected 0..65535");
         }
-        if (session == null || closed) {
+        if (session == null || !acts("serveMetrics")) {
             return Optional.empty();
         }
         try {
@@ -401,6 +406,17 @@ public final class MemOpt implements AutoCloseable {
             session.removeTrace(trace);
         }
         session.leave(model);
+    }
+
+    /** Whether {@code call} may act; warns when the handle was closed. */
+    private boolean acts(String call) {
+        if (closed) {
+            log.warn(
+                    "{}() does nothing: this handle of {} is closed. Call it before close(), or attach again.",
+                    call,
+                    name);
+        }
+        return !closed;
     }
 
     /** The same as {@link #close()}. */

@@ -105,7 +105,8 @@ public record MemOptConfig(
         }
         if (!budget.isSet() && !budget.equals(BudgetOptions.NONE)) {
             throw new IllegalArgumentException("exactness=" + budget.exactness() + " and budgetProfile="
-                    + budget.profile() + " but no budget: there is nothing to choose");
+                    + budget.profile().map(Path::toString).orElse("none")
+                    + " but no budget: there is nothing to choose");
         }
         if (planProfile.isPresent() && !hasArenas) {
             throw new IllegalArgumentException("planProfile=" + planProfile.get() + " but reuse=" + reuse
@@ -113,7 +114,7 @@ public record MemOptConfig(
         }
         if (!arenas.equals(ArenaOptions.DEFAULTS) && !hasArenas) {
             throw new IllegalArgumentException("trimAfter=" + arenas.trimAfter() + " and releaseIdleAfter="
-                    + arenas.idleAfter() + " but reuse=" + reuse
+                    + arenas.releaseIdleAfter() + " but reuse=" + reuse
                     + ", expected SIZED or PLANNED: without arenas there is nothing to give back");
         }
         if (planPoison && reuse != Reuse.PLANNED && !budget.isSet()) {
@@ -388,7 +389,7 @@ public record MemOptConfig(
          * ArenaOptions#DEFAULT_TRIM_AFTER}, at least 1. With inference every layer is a pass.
          */
         public Builder trimAfter(int passes) {
-            arenas = new ArenaOptions(passes, arenas.idleAfter());
+            arenas = new ArenaOptions(passes, arenas.releaseIdleAfter());
             return this;
         }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt;
 
+import io.memopt.allocator.event.ExtraPass;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.recording.MemoryLedger;
@@ -9,22 +10,27 @@ import io.memopt.allocator.recording.OwnerUsage;
 import io.memopt.report.RunFigures;
 import io.memopt.strategy.budget.BudgetReport;
 import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 
-/** Durations of a run, bounded: the last {@value #KEPT} iterations. Threading: any thread. */
+/**
+ * Iterations and passes of a run, in bounded memory: of each of {@value #MAX_NETWORKS} networks the durations of the latest.
+ * Threading: any thread.
+ */
 final class RunTimes implements TrainingObserver, RunFigures {
-    static final int KEPT = 4096;
-
-    private static final double NANOS_PER_MILLI = 1e6;
+    /** Networks with figures of their own; iterations of others count for all together only. */
+    static final int MAX_NETWORKS = 64;
 
     private final Map<String, String> environment = new TreeMap<>();
-    private final AtomicLongArray passes = new AtomicLongArray(Phase.values().length);
-    private final long[] recent = new long[KEPT];
+    private final PassClock[] passes = new PassClock[Phase.values().length];
+    private final RecentSteps steps = new RecentSteps();
+    private final Map<String, RecentSteps> byNetwork = new LinkedHashMap<>();
+    private final Map<ExtraPass, Long> extraPasses = new EnumMap<>(ExtraPass.class);
     private final long startNanos = System.nanoTime();
     private final DoubleSupplier nanosPerEvent;
     private final LongSupplier releasedBytes;
@@ -32,8 +38,6 @@ final class RunTimes implements TrainingObserver, RunFigures {
     private final long eventsBefore;
     private List<String> notes = List.of();
     private List<BudgetReport> budgets = List.of();
-    private long iterations;
-    private long timed;
 
     /**
      * Begins now.
@@ -46,6 +50,7 @@ final class RunTimes implements TrainingObserver, RunFigures {
         this.releasedBytes = releasedBytes;
         this.usageBefore = ledger.usage();
         this.eventsBefore = ledger.events();
+        Arrays.setAll(passes, phase -> new PassClock());
     }
 
     synchronized void describe(String name, String value) {
@@ -53,16 +58,39 @@ final class RunTimes implements TrainingObserver, RunFigures {
     }
 
     @Override
-    public synchronized void iterationEnded(String network, long iteration, long epoch, long nanos) {
-        iterations++;
-        if (nanos > 0) {
-            recent[(int) (timed++ % KEPT)] = nanos;
+    public synchronized void networkAttached(String network) {
+        if (byNetwork.size() < MAX_NETWORKS) {
+            byNetwork.computeIfAbsent(network, name -> new RecentSteps());
+        }
+    }
+
+    /** What has trained is told to the end; a name that is given to another network goes on. */
+    @Override
+    public synchronized void networkRemoved(String network) {
+        RecentSteps its = byNetwork.get(network);
+        if (its != null && its.iterations() == 0) {
+            byNetwork.remove(network);
         }
     }
 
     @Override
+    public synchronized void iterationEnded(String network, long iteration, long epoch, long nanos) {
+        steps.add(nanos);
+        networkAttached(network);
+        RecentSteps its = byNetwork.get(network);
+        if (its != null) {
+            its.add(nanos);
+        }
+    }
+
+    @Override
+    public synchronized void extraPass(String network, ExtraPass kind) {
+        extraPasses.merge(kind, 1L, Long::sum);
+    }
+
+    @Override
     public void phaseEnded(String network, Phase phase, long nanos) {
-        passes.incrementAndGet(phase.ordinal());
+        passes[phase.ordinal()].passEnded(System.nanoTime());
     }
 
     @Override
@@ -100,23 +128,37 @@ final class RunTimes implements TrainingObserver, RunFigures {
 
     @Override
     public synchronized long iterations() {
-        return iterations;
+        return steps.iterations();
     }
 
     @Override
     public synchronized double stepMillisMedian() {
-        int known = (int) Math.min(timed, KEPT);
-        if (known == 0) {
-            return Double.NaN;
-        }
-        long[] sorted = Arrays.copyOf(recent, known);
-        Arrays.sort(sorted);
-        return sorted[known / 2] / NANOS_PER_MILLI;
+        return steps.median();
+    }
+
+    @Override
+    public synchronized List<NetworkSteps> networks() {
+        return byNetwork.entrySet().stream()
+                .map(its -> new NetworkSteps(
+                        its.getKey(),
+                        its.getValue().iterations(),
+                        its.getValue().median()))
+                .toList();
+    }
+
+    @Override
+    public synchronized Map<ExtraPass, Long> extraPasses() {
+        return Map.copyOf(extraPasses);
     }
 
     @Override
     public long passes(Phase phase) {
-        return passes.get(phase.ordinal());
+        return passes[phase.ordinal()].passes();
+    }
+
+    @Override
+    public long passesBefore(Phase phase, long nanos) {
+        return passes[phase.ordinal()].passesBefore(nanos);
     }
 
     @Override

@@ -3,7 +3,9 @@
 package io.memopt;
 
 import io.memopt.allocator.cudnn.LayerEngineException;
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.EventSink;
+import io.memopt.allocator.event.ExtraPass;
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.AllocationLimit;
@@ -70,8 +72,10 @@ import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -82,6 +86,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -101,6 +107,7 @@ final class Session {
     private static final Logger log = LoggerFactory.getLogger(Session.class);
     private static final double ABANDONED_SECONDS = 60;
     private static final Duration SAMPLE_EVERY = Duration.ofSeconds(1);
+    private static final int MAX_ENDED = 16;
 
     private static @Nullable Session running;
 
@@ -129,7 +136,11 @@ final class Session {
     private final List<MemoryGuard> guards = new CopyOnWriteArrayList<>();
     private volatile @Nullable AllocationLimit limit;
     private final CopyOnWriteArrayList<NetworkBudget> budgets = new CopyOnWriteArrayList<>();
+    /** Of networks that were left, the latest, for summaries that are asked for later. */
+    private final CopyOnWriteArrayList<BudgetReport> endedBudgets = new CopyOnWriteArrayList<>();
+
     private final List<WeakReference<Model>> handles = new ArrayList<>();
+    private final CopyOnWriteArrayList<AskedStep> asked = new CopyOnWriteArrayList<>();
     /** Ours, one for each network; those that users added are not among them. */
     private final Set<TrainingListener> ours =
             Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
@@ -192,6 +203,7 @@ final class Session {
                 session.checkDevice();
             }
             session.handles.add(handle);
+            session.ask(AskedStep.of(model, config), model);
             return session;
         } finally {
             session.endIfUnused();
@@ -199,21 +211,23 @@ final class Session {
     }
 
     /**
-     * Refuses a step that {@code model} cannot have beside that of an earlier handle.
+     * Refuses a step, guard or budget that {@code model} cannot have beside that of an earlier handle.
      *
      * @throws IllegalArgumentException with both
      */
-    static synchronized void checkStep(Model model, StepOptions options) {
+    static synchronized void checkStep(Model model, MemOptConfig config) {
         Session session = running;
-        TrainingSteps its = session == null ? null : session.steps;
-        if (its == null || options.equals(StepOptions.PLAIN)) {
-            return;
+        if (session != null) {
+            AskedStep later = AskedStep.of(model, config);
+            session.asked.stream().filter(first -> first.isOf(model)).forEach(first -> first.check(later));
         }
-        its.optionsOf(model).filter(other -> !other.equals(options)).ifPresent(other -> {
-            throw new IllegalArgumentException(
-                    "This network is trained with " + other + " by an earlier handle, and cannot be with " + options
-                            + " at the same time. Close that handle first.");
-        });
+    }
+
+    private void ask(AskedStep step, Model model) {
+        asked.removeIf(known -> known.network().refersTo(null));
+        if (!step.isNothing() && asked.stream().noneMatch(known -> known.isOf(model))) {
+            asked.add(step);
+        }
     }
 
     /** Gives up a handle; the last one of a network detaches it, the last of all takes the hooks out. */
@@ -248,7 +262,7 @@ final class Session {
         }
         models().forEach(model -> notes.addAll(ModeAdvice.of(tracker.track(model), model)));
         models().forEach(model -> notes.addAll(HalfSettings.notes(model)));
-        scopeFindings().forEach(finding -> notes.add(finding.count() + " times: " + finding.message()));
+        scopeFindings().forEach(finding -> notes.add(Count.of(finding.count(), "time") + ": " + finding.message()));
         PlannedReuse planned = reuse;
         if (planned != null) {
             notes.add(planned.note());
@@ -275,9 +289,9 @@ final class Session {
         }
         guards.stream().map(MemoryGuard::note).filter(note -> !note.isEmpty()).forEach(notes::add);
         times.notes(notes);
-        times.budgets(budgets.stream()
-                .map(NetworkBudget::report)
-                .flatMap(Optional::stream)
+        times.budgets(Stream.concat(
+                        endedBudgets.stream(),
+                        budgets.stream().map(NetworkBudget::report).flatMap(Optional::stream))
                 .toList());
         return SummaryBuilder.of(ledger, times, probe == null ? List.of() : rows(probe));
     }
@@ -329,6 +343,7 @@ final class Session {
         }
     }
 
+    /** Does nothing, with a warning, when nothing would be learnt. */
     void rehearse(Model model, MultiDataSet sample) {
         Optional<NetworkBudget> kept = budgetOf(model);
         if (kept.isPresent()) {
@@ -342,6 +357,12 @@ final class Session {
         SizedReuse sized = sizing;
         if (sized != null) {
             sized.rehearse(model, sample);
+        }
+        if (planned == null && sized == null) {
+            log.warn(
+                    "rehearse() prepares nothing for {}: there is no budget, and workspaces are neither planned nor sized."
+                            + " Attach with reuse(PLANNED), reuse(SIZED) or a budget, or leave the call out.",
+                    tracker.track(model));
         }
     }
 
@@ -619,7 +640,8 @@ final class Session {
 
     private void add(Model model) {
         tracker.track(model);
-        times.describe("model", describe(model));
+        boolean alone = models().stream().allMatch(other -> other == model);
+        times.describe(alone ? "model" : "model " + tracker.track(model), describe(model));
         listenTo(model);
     }
 
@@ -645,14 +667,12 @@ final class Session {
     /** A MemoryListener that a user added by hand stays, and with it the network and the hooks. */
     private void remove(Model model) {
         tracker.copiesOf(model).forEach(this::remove);
+        asked.removeIf(known -> known.isOf(model));
         CudnnLayers layers = cudnn;
         if (layers != null) {
             layers.detach(model);
         }
-        budgetOf(model).ifPresent(budget -> {
-            budget.close();
-            budgets.remove(budget);
-        });
+        budgetOf(model).ifPresent(this::endBudget);
         TrainingSteps its = steps;
         if (its != null) {
             its.detach(model);
@@ -665,6 +685,15 @@ final class Session {
         if (others.stream().noneMatch(MemoryListener.class::isInstance)) {
             tracker.untrack(model);
         }
+    }
+
+    private void endBudget(NetworkBudget budget) {
+        budget.report().ifPresent(endedBudgets::add);
+        if (endedBudgets.size() > MAX_ENDED) {
+            endedBudgets.remove(0);
+        }
+        budget.close();
+        budgets.remove(budget);
     }
 
     private void endIfUnused() {
@@ -721,7 +750,7 @@ final class Session {
         }
         MemoryHooks.stopMeasuringTemporaries();
         MemoryHooks.stopRecordingUses();
-        if (tracker.networks().isEmpty()) {
+        if (tracker.isIdle()) {
             tracker.close();
             MemoryHooks.uninstall();
         }
@@ -848,6 +877,14 @@ final class Session {
             }
 
             @Override
+            public Map<String, Long> extraPasses() {
+                Map<ExtraPass, Long> known = times.extraPasses();
+                return Arrays.stream(ExtraPass.values())
+                        .collect(Collectors.toMap(
+                                kind -> kind.name().toLowerCase(Locale.ROOT), kind -> known.getOrDefault(kind, 0L)));
+            }
+
+            @Override
             public PrefetchFigures prefetch() {
                 PrefetchStatistics all = PrefetchTotals.now();
                 return new PrefetchFigures(
@@ -875,6 +912,7 @@ final class Session {
         int layers = model instanceof MultiLayerNetwork network
                 ? network.getnLayers()
                 : ((ComputationGraph) model).getNumLayers();
-        return model.getClass().getSimpleName() + ", " + layers + " layers, " + model.numParams() + " parameters";
+        return model.getClass().getSimpleName() + ", " + Count.of(layers, "layer") + ", "
+                + Count.of(model.numParams(), "parameter");
     }
 }

@@ -72,7 +72,7 @@ class AddressLimitTest {
                         .orElse("");
             }
             System.out.println("note=" + note);
-            System.out.println("recovered=" + note.replaceAll("^(\\d+) iterations.*", "$1"));
+            System.out.println("recovered=" + note.replaceAll("^(\\d+) iterations?.*", "$1"));
             System.out.println("iterations=" + (network.getIterationCount() - 1));
             System.out.println("same=" + Arrays.equals(bits(network), bits(reference(note, data))));
             try (var files = Files.list(reports)) {

@@ -11,9 +11,12 @@ import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.ScopeObserver;
+import io.memopt.guard.OutOfMemory;
 import io.memopt.listeners.prometheus.MetricsServer;
 import io.memopt.listeners.training.Trackers;
+import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -24,6 +27,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -37,6 +41,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** Wrong arguments are refused with a clear message; everything else that goes wrong only costs figures. */
@@ -99,6 +104,85 @@ class BadInputTest {
         try (MemOpt after = MemOpt.attach(network, eight)) {
             assertThat(after.isActive()).isTrue();
         }
+    }
+
+    @Test
+    void attach_withAnotherGuardThanAnEarlierHandle_isRefusedWithBoth() {
+        MultiLayerNetwork network = Networks.mlp(2, 2, 2);
+        MemOptConfig parts = MemOptConfig.builder().microBatch(3).build();
+        MemOptConfig guarded =
+                MemOptConfig.builder().outOfMemory(OutOfMemory.RECOVER).build();
+        try (MemOpt first = MemOpt.attach(network, parts)) {
+            assertThat(first.isActive()).isTrue();
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> MemOpt.attach(network, guarded))
+                    .withMessage("This network is trained with microBatch=3 by an earlier handle, and cannot be with"
+                            + " outOfMemory=RECOVER at the same time. Close that handle first.");
+        }
+        try (MemOpt first = MemOpt.attach(network, guarded);
+                MemOpt same = MemOpt.attach(network, guarded)) {
+            assertThat(List.of(first, same)).allMatch(MemOpt::isActive);
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> MemOpt.attach(
+                            network,
+                            MemOptConfig.builder()
+                                    .outOfMemory(OutOfMemory.GUARD)
+                                    .build()))
+                    .withMessageContaining(
+                            "outOfMemory=RECOVER by an earlier handle, and cannot be with outOfMemory=GUARD");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> MemOpt.attach(
+                            network, MemOptConfig.builder().budget("1 GiB").build()))
+                    .withMessageContaining("cannot be with budget=1.00 GiB");
+        }
+    }
+
+    @Test
+    void rehearse_withNothingToPrepare_saysSo() {
+        MultiLayerNetwork network = Networks.mlp(2, 2, 2);
+        try (MemOpt memopt = MemOpt.attach(network)) {
+            String log = logOf(() -> memopt.rehearse(batch()));
+            assertThat(log).contains("rehearse() prepares nothing for " + memopt.name(), "reuse(PLANNED)");
+            assertThat(memopt.summary().extraPasses()).isEmpty();
+        }
+    }
+
+    @Test
+    void calls_afterClose_doNothingAndSaySo_whileTheSummaryStays() {
+        MultiLayerNetwork network = Networks.mlp(2, 2, 2);
+        SimpleMeterRegistry registry = new SimpleMeterRegistry();
+        MemOpt memopt = MemOpt.attach(
+                network,
+                MemOptConfig.builder().reuse(Reuse.PLANNED).accumulate(2).build());
+        network.fit(batch());
+        network.fit(batch());
+        memopt.close();
+
+        Map<String, Runnable> calls = Map.of(
+                "rehearse", () -> memopt.rehearse(batch()),
+                "applyGathered", memopt::applyGathered,
+                "onEarlyWarning", () -> memopt.onEarlyWarning(warning -> {}),
+                "postMortem",
+                        () -> assertThat(memopt.postMortem(new OutOfMemoryError("Cannot allocate 1 byte")))
+                                .isEmpty(),
+                "bindTo", () -> memopt.bindTo(registry),
+                "serveMetrics", () -> assertThat(memopt.serveMetrics(0)).isEmpty(),
+                "trimDeviceMemory", memopt::trimDeviceMemory);
+        calls.forEach((name, call) -> assertThat(logOf(call))
+                .contains(name + "() does nothing: this handle of " + memopt.name() + " is closed."));
+
+        assertThat(registry.getMeters()).isEmpty();
+        assertThat(memopt.summary().iterations()).isEqualTo(1);
+        assertThat(memopt.budget()).isEmpty();
+        assertThat(MemoryHooks.installed()).isFalse();
+    }
+
+    @Test
+    void budgetProfile_withoutABudget_isNamedPlainly() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(
+                        () -> MemOptConfig.builder().budgetProfile(Path.of("p")).build())
+                .withMessage("exactness=BITWISE and budgetProfile=p but no budget: there is nothing to choose");
     }
 
     @Test
@@ -295,5 +379,9 @@ class BadInputTest {
             System.setErr(before);
         }
         return log.toString(StandardCharsets.UTF_8);
+    }
+
+    private static DataSet batch() {
+        return new DataSet(Nd4j.rand(4, 2), Nd4j.rand(4, 2));
     }
 }

@@ -3,7 +3,9 @@
 package io.memopt.analysis;
 
 import io.memopt.allocator.event.AllocationKind;
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.recording.ByteSize;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -15,6 +17,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.IntPredicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -44,6 +47,8 @@ final class Adviser {
     private final Set<Long> goneThreads = new HashSet<>();
     private final List<Long> ownerThreads = new ArrayList<>();
     private long ownerThreadBytes;
+    /** Whether detached arrays of an owner, by number, are results of forward passes outside training. */
+    private final IntPredicate isResult;
 
     private final Scenario.@Nullable InitialSize initialSize;
     private final Scenario.@Nullable ResultsInWorkspace results;
@@ -59,8 +64,13 @@ final class Adviser {
         this.space = first.focus();
         sort();
         initialSize = sized.isEmpty() ? null : keep(new Scenario.InitialSize(live, space, sized));
-        boolean passes = first.threads.all().stream().anyMatch(thread -> thread.maxPassBytes > 0);
-        results = passes ? keep(new Scenario.ResultsInWorkspace(live, space, owners, first.threads)) : null;
+        Residues residues = first.residues();
+        isResult = number -> {
+            Owner owner = owners.get(number);
+            return Detached.isResult(AllocationKind.DETACHED, owner) && !residues.contains(owner);
+        };
+        boolean passes = first.threads.all().stream().anyMatch(thread -> thread.maxPassBytes(isResult) > 0);
+        results = passes ? keep(new Scenario.ResultsInWorkspace(live, space, isResult, first.threads)) : null;
         fewerThreads =
                 goneThreads.isEmpty() ? null : keep(new Scenario.Without(live, space, slot -> isOfGoneThread(slot)));
         shutDown = abandoned.isEmpty() ? null : keep(new Scenario.DestroyedAfterLastUse(live, space, abandoned));
@@ -68,11 +78,14 @@ final class Adviser {
         closed = first.iterations == 0
                 ? null
                 : keep(new Scenario.ClosedEachIteration(
-                        live,
-                        space,
-                        slot -> Detached.isTrainingScratch(live.kind(slot), owners.get(live.owner(slot)))));
+                        live, space, slot -> isLeftBehind(live.kind(slot), owners.get(live.owner(slot)), residues)));
         reuse = new ReuseAdvice(first, live);
         reuse.scenario().ifPresent(scenarios::add);
+    }
+
+    /** What nothing outside a pass has a use for. */
+    private static boolean isLeftBehind(AllocationKind kind, Owner owner, Residues residues) {
+        return Detached.isTrainingScratch(kind, owner) || (Detached.isResult(kind, owner) && residues.contains(owner));
     }
 
     List<Scenario> scenarios() {
@@ -101,14 +114,14 @@ final class Adviser {
             return;
         }
         long most = first.threads.all().stream()
-                .mapToLong(thread -> thread.maxPassBytes)
+                .mapToLong(thread -> thread.maxPassBytes(isResult))
                 .max()
                 .orElse(0);
         add(
                 advice,
                 Advice.Kind.OUTPUT_IN_WORKSPACE,
                 "Results of output() are detached arrays, up to " + ByteSize.format(most) + " per call over "
-                        + first.passes + " calls; only close() or the Java garbage collector frees them.",
+                        + Count.of(first.passes, "call") + "; only close() or the Java garbage collector frees them.",
                 "try (MemoryWorkspace ws = Nd4j.getWorkspaceManager().getAndActivateWorkspace("
                         + "WorkspaceConfiguration.builder().initialSize(" + most
                         + "L).policyLearning(LearningPolicy.FIRST_LOOP).policyAllocation(AllocationPolicy.STRICT).build(),"
@@ -132,7 +145,7 @@ final class Adviser {
         add(
                 advice,
                 Advice.Kind.CLOSE_DETACHED,
-                "Layers detach arrays while training (e.g. BatchNormalization in 1.0.0-M2.1) that wait for the Java"
+                "Layers detach arrays in their passes (e.g. BatchNormalization in 1.0.0-M2.1) that wait for the Java"
                         + " garbage collector.",
                 "MemOpt.attach(net, MemOptConfig.builder().reuse(Reuse.RELEASED).build()) frees those of"
                         + " BatchNormalization. For others: net.addListeners(new BaseTrainingListener() { @Override public"
@@ -174,8 +187,8 @@ final class Adviser {
             sums[3] += entry.resizes();
         }
         String finding = byName.entrySet().stream()
-                .map(row -> row.getKey() + " spilled " + row.getValue()[1] + " arrays ("
-                        + ByteSize.format(row.getValue()[2]) + ") and was resized " + row.getValue()[3] + " times")
+                .map(row -> row.getKey() + " spilled " + Count.of(row.getValue()[1], "array") + " ("
+                        + ByteSize.format(row.getValue()[2]) + ") and was resized " + Count.times(row.getValue()[3]))
                 .collect(Collectors.joining("; ", "", "."));
         String action = byName.entrySet().stream()
                 .map(row ->
@@ -226,7 +239,7 @@ final class Adviser {
             add(
                     advice,
                     Advice.Kind.SHUT_DOWN_PREFETCHER,
-                    abandoned.size() + " prefetching iterators were left: their threads and ring buffers stay.",
+                    Count.was(abandoned.size(), "prefetching iterator") + " left: threads and ring buffers stay.",
                     "iterator.shutdown() on each AsyncDataSetIterator that is dropped",
                     shutDown,
                     peak,
@@ -253,7 +266,7 @@ final class Adviser {
         if (collections.forced() > 0 && collections.forcedNanos() >= WORTH_NANOS) {
             advice.add(new Advice(
                     Advice.Kind.AVOID_FORCED_GC,
-                    collections.forced() + " forced Java garbage collections took "
+                    Count.of(collections.forced(), "forced Java garbage collection") + " took "
                             + String.format(Locale.ROOT, "%.1f ms", collections.forcedNanos() / 1e6) + ".",
                     "do not call System.gc(), close() of a network or destroyAllWorkspacesForCurrentThread() in a loop;"
                             + " if -Dorg.bytedeco.javacpp.maxphysicalbytes triggers them, leave less to the collector"

@@ -21,7 +21,7 @@ final class Detached {
         return kind == AllocationKind.DETACHED && !KEPT.contains(owner.category());
     }
 
-    /** True for a result of a forward pass outside training. */
+    /** True for a result of a forward pass outside training, unless its origin says otherwise, see {@link Residues}. */
     static boolean isResult(AllocationKind kind, Owner owner) {
         return isLoose(kind, owner) && ThreadBook.isPass(owner.phase());
     }

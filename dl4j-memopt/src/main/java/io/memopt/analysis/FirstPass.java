@@ -32,6 +32,8 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
     /** Start events of detached arrays that a deallocator thread freed. */
     final BitSet collected = new BitSet();
 
+    private final SiteBook sites;
+
     final Map<Integer, Window> windows = new HashMap<>();
     Window lastWindow = new Window(0, 0, -1);
     long iterations;
@@ -57,6 +59,7 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
         owners = new Owners(reader::owner);
         workspaces = new WorkspaceBook(reader::workspace);
         threads = new ThreadBook(reader::threadName);
+        sites = new SiteBook(live, reader::site);
         wantedWindows = options.profiles();
         progress = options.progress();
         for (Top[] ofMeasure : tops) {
@@ -131,8 +134,9 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
         Owner owner = owners.get(live.owner(slot));
         ThreadBook.Entry thread = threads.entry(live.thread(slot), time);
         if (kind == AllocationKind.DETACHED && Detached.isResult(kind, owner)) {
-            thread.resultAllocated(live.roundedBytes(slot));
+            thread.resultAllocated(live.owner(slot), live.roundedBytes(slot));
         }
+        sites.began(slot);
         int workspace = live.workspace(slot);
         if (workspace != WorkspaceTable.NONE) {
             WorkspaceBook.Entry entry = workspaces.entry(workspace, owner, live.thread(slot), time);
@@ -146,6 +150,16 @@ final class FirstPass implements TraceVisitor, LiveSet.Listener {
                 maxActiveThreads = Math.max(maxActiveThreads, activeThreads);
             }
         }
+    }
+
+    @Override
+    public void origin(int slot, long views, int site) {
+        sites.origin(slot, views, site);
+    }
+
+    /** What is known of layers' leftovers at the end of the trace. */
+    Residues residues() {
+        return new Residues(sites.largest(), owners);
     }
 
     @Override

@@ -4,7 +4,6 @@ package io.memopt.analysis;
 
 import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.MemorySpace;
-import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.reuse.NetworkWorkspaces;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -148,23 +147,23 @@ abstract class Scenario {
 
     /** Results of forward passes outside training lie in a workspace of the calling thread. */
     static final class ResultsInWorkspace extends Scenario {
-        private final Owners owners;
+        private final IntPredicate results;
         private final ThreadBook threads;
         private final Set<Long> placed = new HashSet<>();
 
-        ResultsInWorkspace(LiveSet live, MemorySpace space, Owners owners, ThreadBook threads) {
+        /** {@code results}: whether detached arrays of an owner, by number, are results. */
+        ResultsInWorkspace(LiveSet live, MemorySpace space, IntPredicate results, ThreadBook threads) {
             super(live, space);
-            this.owners = owners;
+            this.results = results;
             this.threads = threads;
         }
 
         @Override
         boolean holds(int slot) {
-            Owner owner = owners.get(live.owner(slot));
-            boolean result = Detached.isResult(live.kind(slot), owner);
+            boolean result = live.kind(slot) == AllocationKind.DETACHED && results.test(live.owner(slot));
             long thread = live.thread(slot);
             if (result && placed.add(thread)) {
-                add(threads.entry(thread, live.startNanos(slot)).maxPassBytes);
+                add(threads.entry(thread, live.startNanos(slot)).maxPassBytes(results));
             }
             return !result;
         }

@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.IntPredicate;
 import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -62,10 +63,10 @@ final class ThreadBook {
         long iterations;
 
         private boolean inPass;
-        /** Detached bytes of results in the current forward pass outside training, and most of them in one. */
-        long passBytes;
+        private long passes;
+        /** By owner number: detached bytes in the latest forward pass outside training, its number, and most in one. */
+        private final Map<Integer, long[]> results = new HashMap<>();
 
-        long maxPassBytes;
         /** Arrays in its workspaces. */
         long arrays;
         // the current iteration
@@ -90,15 +91,23 @@ final class ThreadBook {
             boolean now = isPass(phase);
             boolean begins = now && !inPass;
             inPass = now;
-            if (begins) {
-                passBytes = 0;
-            }
+            passes += begins ? 1 : 0;
             return begins;
         }
 
-        void resultAllocated(long bytes) {
-            passBytes += bytes;
-            maxPassBytes = Math.max(maxPassBytes, passBytes);
+        void resultAllocated(int owner, long bytes) {
+            long[] its = results.computeIfAbsent(owner, number -> new long[3]);
+            its[0] = (its[1] == passes ? its[0] : 0) + bytes;
+            its[1] = passes;
+            its[2] = Math.max(its[2], its[0]);
+        }
+
+        /** Most bytes that owners had in one pass, summed over those that {@code counts}: enough for any of the passes. */
+        long maxPassBytes(IntPredicate counts) {
+            return results.entrySet().stream()
+                    .filter(its -> counts.test(its.getKey()))
+                    .mapToLong(its -> its.getValue()[2])
+                    .sum();
         }
 
         void nextIteration(long time, long event, long reserved, long inUse) {

@@ -89,4 +89,14 @@ public record TraceAnalysis(
     public long peakBytes(Measure measure, MemorySpace space) {
         return peak(measure, space).map(Peak::bytes).orElse(0L);
     }
+
+    /** Names of the networks that have layers in the trace, copies that were only tried among them; sorted. */
+    public List<String> networks() {
+        return layers.stream()
+                .map(row -> row.key().network())
+                .filter(name -> !name.isEmpty())
+                .distinct()
+                .sorted()
+                .toList();
+    }
 }

@@ -3,13 +3,14 @@
 package io.memopt.analysis;
 
 import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.Phase;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -44,6 +45,7 @@ public record TraceDiff(
      * One difference.
      *
      * @param atPeakBefore bytes in the reserved peak; 0 when iterations are compared
+     * @param inUseBefore bytes in the in-use peak; 0 when iterations are compared
      * @param allocatedBefore rounded bytes allocated in the compared iteration
      * @param arraysBefore their number
      * @param why what is behind it, as far as sizes and order tell
@@ -52,6 +54,8 @@ public record TraceDiff(
             Key key,
             long atPeakBefore,
             long atPeakAfter,
+            long inUseBefore,
+            long inUseAfter,
             long allocatedBefore,
             long allocatedAfter,
             long arraysBefore,
@@ -59,16 +63,21 @@ public record TraceDiff(
             String why) {
 
         long change() {
-            return Math.max(Math.abs(atPeakAfter - atPeakBefore), Math.abs(allocatedAfter - allocatedBefore));
+            return Math.max(
+                    Math.max(Math.abs(atPeakAfter - atPeakBefore), Math.abs(inUseAfter - inUseBefore)),
+                    Math.abs(allocatedAfter - allocatedBefore));
         }
     }
 
     /** Compares two runs: their peaks, and the iteration that each analysis profiled first. */
     public static TraceDiff ofRuns(TraceAnalysis before, TraceAnalysis after) {
         MemorySpace space = before.focus();
-        Builder builder = new Builder(severalNetworks(before) || severalNetworks(after));
-        builder.peak(before.peak(Measure.RESERVED, space), 0);
-        builder.peak(after.peak(Measure.RESERVED, space), 1);
+        Builder builder =
+                new Builder(before.networks().size() > 1 || after.networks().size() > 1);
+        builder.peak(builder.reserved, before.peak(Measure.RESERVED, space), 0);
+        builder.peak(builder.reserved, after.peak(Measure.RESERVED, space), 1);
+        builder.peak(builder.inUse, before.peak(Measure.IN_USE, space), 0);
+        builder.peak(builder.inUse, after.peak(Measure.IN_USE, space), 1);
         before.profiles().stream().limit(1).forEach(profile -> builder.profile(profile, space, 0));
         after.profiles().stream().limit(1).forEach(profile -> builder.profile(profile, space, 1));
         return new TraceDiff(
@@ -86,7 +95,7 @@ public record TraceDiff(
      * @throws IllegalArgumentException if one was not
      */
     public static TraceDiff ofIterations(TraceAnalysis run, int before, int after) {
-        Builder builder = new Builder(severalNetworks(run));
+        Builder builder = new Builder(run.networks().size() > 1);
         builder.profile(profile(run, before), run.focus(), 0);
         builder.profile(profile(run, after), run.focus(), 1);
         IterationRow first = run.iterations().get(before);
@@ -108,24 +117,18 @@ public record TraceDiff(
                         + (run.iterations().size() - 1) + " that was profiled"));
     }
 
-    private static boolean severalNetworks(TraceAnalysis run) {
-        Set<String> names = new HashSet<>();
-        run.layers().forEach(row -> names.add(row.key().network()));
-        names.remove("");
-        return names.size() > 1;
-    }
-
     /** Gathers both sides by key. */
     private static final class Builder {
         private final boolean withNetworks;
-        private final Map<Key, long[]> peaks = new LinkedHashMap<>();
+        private final Map<Key, long[]> reserved = new LinkedHashMap<>();
+        private final Map<Key, long[]> inUse = new LinkedHashMap<>();
         private final Map<Key, List<List<Long>>> sizes = new LinkedHashMap<>();
 
         Builder(boolean withNetworks) {
             this.withNetworks = withNetworks;
         }
 
-        void peak(Optional<Peak> peak, int side) {
+        void peak(Map<Key, long[]> peaks, Optional<Peak> peak, int side) {
             peak.ifPresent(found -> found.shares().forEach(share -> {
                 Key key = key(
                         share.part(),
@@ -157,24 +160,28 @@ public record TraceDiff(
         }
 
         List<Row> rows() {
-            Set<Key> keys = new java.util.LinkedHashSet<>(peaks.keySet());
+            Set<Key> keys = new LinkedHashSet<>(reserved.keySet());
+            keys.addAll(inUse.keySet());
             keys.addAll(sizes.keySet());
             List<Row> rows = new ArrayList<>();
             for (Key key : keys) {
-                long[] peak = peaks.getOrDefault(key, new long[2]);
+                long[] peak = reserved.getOrDefault(key, new long[2]);
+                long[] used = inUse.getOrDefault(key, new long[2]);
                 List<List<Long>> both = sizes.getOrDefault(key, List.of(List.of(), List.of()));
                 long before = sum(both.get(0));
                 long after = sum(both.get(1));
-                if (peak[0] != peak[1] || !both.get(0).equals(both.get(1))) {
+                if (peak[0] != peak[1] || used[0] != used[1] || !both.get(0).equals(both.get(1))) {
                     rows.add(new Row(
                             key,
                             peak[0],
                             peak[1],
+                            used[0],
+                            used[1],
                             before,
                             after,
                             both.get(0).size(),
                             both.get(1).size(),
-                            why(key, peak, both.get(0), both.get(1))));
+                            why(key, peak, used, both.get(0), both.get(1))));
                 }
             }
             rows.sort(Comparator.comparingLong(Row::change)
@@ -188,9 +195,13 @@ public record TraceDiff(
             return new Key(part, withNetworks ? network : "", layer, phase, category, workspace);
         }
 
-        private static String why(Key key, long[] peak, List<Long> before, List<Long> after) {
+        private static String why(Key key, long[] peak, long[] used, List<Long> before, List<Long> after) {
             if (key.part() != Peak.Part.ARRAYS) {
                 return "free part of the blocks of " + key.workspace() + " at the peak";
+            }
+            if (before.equals(after) && peak[0] == peak[1]) {
+                return "the same at the reserved peak; " + (used[1] > used[0] ? "more" : "less")
+                        + " of it is live at the in-use peak";
             }
             if (before.equals(after)) {
                 return before.isEmpty()
@@ -206,7 +217,7 @@ public record TraceDiff(
 
         private static String counts(List<Long> before, List<Long> after) {
             int more = after.size() - before.size();
-            String text = Math.abs(more) + (more > 0 ? " more arrays" : " fewer arrays") + " in each iteration";
+            String text = Count.of(Math.abs(more), more > 0 ? "more array" : "fewer array") + " in each iteration";
             int common = 0;
             while (common < Math.min(before.size(), after.size())
                     && before.get(common).equals(after.get(common))) {
@@ -232,7 +243,7 @@ public record TraceDiff(
             String ratio = high - low < 0.005
                     ? String.format(Locale.ROOT, "x %.2f", low)
                     : String.format(Locale.ROOT, "x %.2f to %.2f", low, high);
-            return changed + " of " + before.size() + " arrays changed size, " + ratio;
+            return changed + " of " + Count.of(before.size(), "array") + " changed size, " + ratio;
         }
 
         private static long sum(List<Long> sizes) {

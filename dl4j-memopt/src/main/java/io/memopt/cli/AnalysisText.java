@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.cli;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.analysis.Advice;
@@ -22,6 +23,10 @@ import io.memopt.analysis.WorkspaceRow;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Writes a {@link TraceAnalysis} for people. */
@@ -30,9 +35,12 @@ final class AnalysisText {
 
     private final StringBuilder out = new StringBuilder(8192);
     private final TraceAnalysis analysis;
+    /** Of one network, the rest tells. */
+    private final boolean one;
 
     private AnalysisText(TraceAnalysis analysis) {
         this.analysis = analysis;
+        this.one = analysis.networks().size() <= 1;
     }
 
     static String render(TraceAnalysis analysis) {
@@ -58,13 +66,15 @@ final class AnalysisText {
 
     private void facts() {
         TraceFacts facts = analysis.facts();
-        line("recorded   %s, %.3f s, %,d events", facts.start(), facts.durationNanos() / 1e9, facts.events());
+        line(
+                "recorded   %s, %.3f s, %s",
+                facts.start(), facts.durationNanos() / 1e9, Count.grouped(facts.events(), "event"));
         if (!facts.complete()) {
             line(
                     facts.lostEvents() > 0
-                            ? "incomplete the recording was not closed in good order; %,d events are known to be missing"
+                            ? "incomplete the recording was not closed in good order; %s known to be missing"
                             : "incomplete the recording was not closed in good order; how many events are missing at its end is unknown",
-                    facts.lostEvents());
+                    facts.lostEvents() == 1 ? "1 event is" : Count.grouped(facts.lostEvents(), "event") + " are");
         }
         if (!facts.exact()) {
             line("estimates  events are missing or contradict each other: figures may be off");
@@ -82,31 +92,35 @@ final class AnalysisText {
     private void peaks() {
         for (Peak peak : analysis.peaks()) {
             line(
-                    "%s peak, %s: %s after %d iterations, %.3f s from the start, made by %s",
+                    "%s peak, %s: %s after %s, %.3f s from the start, made by %s",
                     Names.of(peak.measure()),
                     Names.of(peak.space()),
                     ByteSize.format(peak.bytes()),
-                    peak.iteration(),
+                    Count.of(peak.iteration(), "iteration"),
                     (peak.timeNanos() - analysis.facts().firstNanos()) / 1e9,
                     who(peak.owner()));
             if (peak.space() != analysis.focus()) {
                 continue;
             }
-            Table shares = new Table("bytes", "share", "what", "layer", "phase", "category", "workspace");
+            Table shares = table("bytes", "share", "what", Names.NETWORK, "layer", "phase", "category", "workspace");
             peak.shares().stream()
                     .limit(TOP)
                     .forEach(share -> shares.row(
                             ByteSize.scaled(share.bytes()),
                             percent((double) share.bytes() / peak.bytes()),
-                            share.allocations() + (share.part() == Peak.Part.ARRAYS ? " arrays" : " blocks, free part"),
+                            share.part() == Peak.Part.ARRAYS
+                                    ? Count.of(share.allocations(), "array")
+                                    : Count.of(share.allocations(), "block") + ", free part",
+                            Names.network(share.network()),
                             Names.layer(share.layer()),
                             Names.of(share.phase()),
                             Names.of(share.category()),
                             share.workspace()));
             out.append(shares.render("made of" + more(peak.shares().size())));
-            Table holders = new Table("bytes", "age at peak", "lives for", "kind", "layer", "phase", "workspace");
+            Table holders =
+                    table("bytes", "age at peak", "lives for", "kind", Names.NETWORK, "layer", "phase", "workspace");
             peak.holders().stream().limit(TOP).forEach(life -> holder(holders, peak, life));
-            out.append(holders.render("largest of " + peak.allocations() + " allocations held then"));
+            out.append(holders.render("largest of " + Count.of(peak.allocations(), "allocation") + " held then"));
         }
         line("");
     }
@@ -117,6 +131,7 @@ final class AnalysisText {
                 seconds(peak.timeNanos() - life.startNanos()),
                 life.endNanos().isPresent() ? seconds(life.endNanos().getAsLong() - life.startNanos()) : "to the end",
                 Names.of(life.kind()),
+                Names.network(life.owner().network()),
                 Names.layer(life.owner().layer()),
                 Names.of(life.owner().phase()),
                 life.owner().workspace());
@@ -162,7 +177,7 @@ final class AnalysisText {
                 .mapToLong(LivenessRow::unknownArrays)
                 .sum();
         if (unseen + unknown > 0) {
-            line("  %,d arrays were never seen in use, the use of %,d was not recorded", unseen, unknown);
+            line("  %s never seen in use, the use of %,d was not recorded", Count.was(unseen, "array"), unknown);
             line("");
         }
     }
@@ -177,7 +192,7 @@ final class AnalysisText {
     }
 
     private void layers() {
-        Table table = new Table("peak", "allocated", "arrays", "space", "layer", "phase");
+        Table table = table("peak", "allocated", "arrays", "space", Names.NETWORK, "layer", "phase");
         analysis.layers().stream()
                 .filter(row -> !row.key().layer().isEmpty())
                 .limit(TOP)
@@ -186,6 +201,7 @@ final class AnalysisText {
                         ByteSize.scaled(row.allocatedBytes()),
                         String.format(Locale.ROOT, "%,d", row.allocations()),
                         Names.of(row.space()),
+                        Names.network(row.key().network()),
                         Names.layer(row.key().layer()),
                         Names.of(row.key().phase())));
         show(table, "Layers by most in use at once");
@@ -236,23 +252,44 @@ final class AnalysisText {
         IterationRow highest = rows.stream()
                 .max(Comparator.comparingLong(IterationRow::peakReservedBytes))
                 .orElseThrow();
-        long[] durations =
-                rows.stream().mapToLong(IterationRow::durationNanos).sorted().toArray();
-        long[] allocated =
-                rows.stream().mapToLong(IterationRow::allocatedBytes).sorted().toArray();
         IterationRow last = rows.get(rows.size() - 1);
         line(
                 "Iterations %,d; median %.1f ms and %s allocated; highest reserved peak %s in number %d; last: reserved"
-                        + " %s, in use %s, %d spills",
+                        + " %s, in use %s, %s",
                 rows.size(),
-                durations[durations.length / 2] / 1e6,
-                ByteSize.scaled(allocated[allocated.length / 2]),
+                median(rows, IterationRow::durationNanos) / 1e6,
+                ByteSize.scaled(median(rows, IterationRow::allocatedBytes)),
                 ByteSize.scaled(highest.peakReservedBytes()),
                 highest.number(),
                 ByteSize.scaled(last.endReservedBytes()),
                 ByteSize.scaled(last.endInUseBytes()),
-                last.spills());
+                Count.of(last.spills(), "spill"));
         line("");
+        byNetwork(rows);
+    }
+
+    private void byNetwork(List<IterationRow> rows) {
+        Map<String, List<IterationRow>> networks =
+                rows.stream().collect(Collectors.groupingBy(IterationRow::network, TreeMap::new, Collectors.toList()));
+        if (networks.size() < 2) {
+            return;
+        }
+        Table table = new Table("iterations", "median", "allocated, median", "highest reserved peak", Names.NETWORK);
+        networks.forEach((network, its) -> table.row(
+                Integer.toString(its.size()),
+                seconds(median(its, IterationRow::durationNanos)),
+                ByteSize.scaled(median(its, IterationRow::allocatedBytes)),
+                ByteSize.scaled(its.stream()
+                        .mapToLong(IterationRow::peakReservedBytes)
+                        .max()
+                        .orElse(0)),
+                Names.network(network)));
+        show(table, "Iterations by network");
+    }
+
+    private static long median(List<IterationRow> rows, ToLongFunction<IterationRow> figure) {
+        long[] sorted = rows.stream().mapToLong(figure).sorted().toArray();
+        return sorted[sorted.length / 2];
     }
 
     private void fragmentation() {
@@ -272,16 +309,25 @@ final class AnalysisText {
                     .max()
                     .orElse(0);
             line(
-                    "Fragmentation, %d samples: mean share of reserved bytes without an array %s, worst external"
+                    "Fragmentation, %s: mean share of reserved bytes without an array %s, worst external"
                             + " fragmentation of workspace blocks %.2f, worst internal %.3f",
-                    samples.size(), percent(Math.max(0, mean)), external, internal);
+                    Count.of(samples.size(), "sample"), percent(Math.max(0, mean)), external, internal);
             line("");
         }
     }
 
     private void growth() {
-        Table table = new Table(
-                "per step", "95 % interval", "first", "last", "layer", "phase", "category", "workspace", "made by");
+        Table table = table(
+                "per step",
+                "95 % interval",
+                "first",
+                "last",
+                Names.NETWORK,
+                "layer",
+                "phase",
+                "category",
+                "workspace",
+                "made by");
         analysis.growth().stream()
                 .filter(Growth::isSignificant)
                 .limit(TOP)
@@ -290,6 +336,7 @@ final class AnalysisText {
                         interval(row),
                         ByteSize.scaled(row.firstBytes()),
                         ByteSize.scaled(row.lastBytes()),
+                        Names.network(row.owner().network()),
                         Names.layer(row.owner().layer()),
                         Names.of(row.owner().phase()),
                         Names.of(row.owner().category()),
@@ -309,8 +356,17 @@ final class AnalysisText {
     }
 
     private void suspects() {
-        Table table = new Table(
-                "bytes", "arrays", "with views", "oldest", "median age", "layer", "phase", "category", "made by");
+        Table table = table(
+                "bytes",
+                "arrays",
+                "with views",
+                "oldest",
+                "median age",
+                Names.NETWORK,
+                "layer",
+                "phase",
+                "category",
+                "made by");
         analysis.suspects().stream()
                 .limit(TOP)
                 .forEach((LeakSuspect row) -> table.row(
@@ -319,6 +375,7 @@ final class AnalysisText {
                         ByteSize.scaled(row.viewedBytes()),
                         seconds(row.oldestNanos()),
                         seconds(row.medianNanos()),
+                        Names.network(row.owner().network()),
                         Names.layer(row.owner().layer()),
                         Names.of(row.owner().phase()),
                         Names.of(row.owner().category()),
@@ -358,7 +415,7 @@ final class AnalysisText {
             line("");
         }
         if (analysis.failures() > 0) {
-            line("%d allocations were refused", analysis.failures());
+            line("%s refused", Count.was(analysis.failures(), "allocation"));
             line("");
         }
     }
@@ -390,15 +447,21 @@ final class AnalysisText {
                 + (advice.savedAtEnd() > 0 ? ", " + ByteSize.scaled(advice.savedAtEnd()) + " at the end" : "");
     }
 
+    /** A table whose column of networks is only shown when there are several. */
+    private Table table(String... head) {
+        return new Table(head).hide(Names.NETWORK, one);
+    }
+
     private void show(Table table, String title) {
         if (!table.isEmpty()) {
             out.append(table.render(title));
         }
     }
 
-    private static String who(Owner owner) {
+    private String who(Owner owner) {
         String layer = owner.layer().isEmpty() ? "no single layer" : "layer " + owner.layer();
-        return layer + ", phase " + Names.of(owner.phase()) + ", " + Names.of(owner.category());
+        String network = one || owner.network().isEmpty() ? "" : " of " + owner.network();
+        return layer + network + ", phase " + Names.of(owner.phase()) + ", " + Names.of(owner.category());
     }
 
     private static String more(int size) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.cli;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.analysis.AnalysisOptions;
 import io.memopt.analysis.TraceAnalysis;
@@ -114,7 +115,7 @@ final class DiffCommand implements Callable<Integer> {
                 throw new ParameterException(
                         spec.commandLine(),
                         "--iterations: " + iteration + " is not in " + before + ", which has "
-                                + run.iterations().size() + " iterations, counted from 0");
+                                + Count.of(run.iterations().size(), "iteration") + ", counted from 0");
             }
         }
         return TraceDiff.ofIterations(run, iterations.get(0), iterations.get(1));
@@ -129,7 +130,7 @@ final class DiffCommand implements Callable<Integer> {
         }
     }
 
-    private static void text(TraceDiff diff, PrintWriter out) {
+    private void text(TraceDiff diff, PrintWriter out) {
         Table totals = new Table("", "before", "after", "change");
         totals.row(
                 "reserved peak",
@@ -143,24 +144,50 @@ final class DiffCommand implements Callable<Integer> {
                 signed(diff.inUseAfter() - diff.inUseBefore()));
         out.print(totals.render("Space " + Names.of(diff.space())));
         if (diff.rows().isEmpty()) {
-            out.println("No difference in what the peak is made of, nor in what an iteration allocates.");
+            out.println(nothing(diff));
             return;
         }
-        Table rows = new Table("layer", "phase", "category", "workspace", "at peak", "per iteration", "why");
+        boolean one =
+                diff.rows().stream().map(row -> row.key().network()).distinct().count() == 1;
+        Table rows = new Table(
+                        Names.NETWORK,
+                        "layer",
+                        "phase",
+                        "category",
+                        "workspace",
+                        "at peak",
+                        "in use peak",
+                        "per iteration",
+                        "why")
+                .hide(Names.NETWORK, one);
         diff.rows().stream()
                 .limit(MAX_ROWS)
                 .forEach(row -> rows.row(
+                        Names.network(row.key().network()),
                         Names.layer(row.key().layer()),
                         Names.of(row.key().phase()),
                         Names.of(row.key().category()),
                         row.key().workspace(),
                         signed(row.atPeakAfter() - row.atPeakBefore()),
+                        signed(row.inUseAfter() - row.inUseBefore()),
                         signed(row.allocatedAfter() - row.allocatedBefore()),
                         row.why()));
         out.print(rows.render("What changed"));
         if (diff.rows().size() > MAX_ROWS) {
             out.println("... and " + (diff.rows().size() - MAX_ROWS) + " more; --json has all");
         }
+    }
+
+    /** Of two iterations nobody knows what was held before them is made of, so that totals may differ all the same. */
+    private String nothing(TraceDiff diff) {
+        boolean equal = diff.reservedGrowth() == 0 && diff.inUseAfter() == diff.inUseBefore();
+        if (after != null) {
+            return "No difference in what the peaks are made of, nor in what an iteration allocates.";
+        }
+        return equal
+                ? "No difference in what the two iterations allocate, nor in what is held meanwhile."
+                : "The two iterations allocate the same. What differs was held before them: compare two traces, or see"
+                        + " growth in the summary.";
     }
 
     private static String bytes(long bytes) {

@@ -6,6 +6,9 @@ import java.util.Locale;
 
 /** Constants and names as people read them. */
 final class Names {
+    /** Head of a column that is only there when there are several networks. */
+    static final String NETWORK = "network";
+
     private Names() {}
 
     static String of(Enum<?> constant) {
@@ -14,6 +17,10 @@ final class Names {
 
     static String layer(String layer) {
         return layer.isEmpty() ? "(none)" : cut(layer, 34);
+    }
+
+    static String network(String network) {
+        return network.isEmpty() ? "(none)" : cut(network, 28);
     }
 
     static String cut(String text, int length) {

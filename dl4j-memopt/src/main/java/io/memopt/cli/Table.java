@@ -9,6 +9,7 @@ import java.util.List;
 final class Table {
     private final String[] head;
     private final List<String[]> rows = new ArrayList<>();
+    private int hidden = -1;
 
     Table(String... head) {
         this.head = head;
@@ -19,6 +20,12 @@ final class Table {
             throw new IllegalArgumentException("cells=" + cells.length + ", expected " + head.length);
         }
         rows.add(cells);
+    }
+
+    /** The column with this head is not shown when {@code hide} is true. */
+    Table hide(String column, boolean hide) {
+        hidden = hide ? List.of(head).indexOf(column) : -1;
+        return this;
     }
 
     boolean isEmpty() {
@@ -44,9 +51,12 @@ final class Table {
         return out.append('\n').toString();
     }
 
-    private static void line(StringBuilder out, String[] cells, int[] widths, boolean[] right) {
+    private void line(StringBuilder out, String[] cells, int[] widths, boolean[] right) {
         StringBuilder line = new StringBuilder("  ");
         for (int i = 0; i < cells.length; i++) {
+            if (i == hidden) {
+                continue;
+            }
             String pad = " ".repeat(widths[i] - cells[i].length());
             line.append(right[i] ? pad + cells[i] : cells[i] + pad).append("  ");
         }

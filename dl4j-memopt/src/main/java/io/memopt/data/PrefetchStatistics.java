@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.data;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.recording.ByteSize;
 import java.util.Locale;
 
@@ -83,16 +84,16 @@ public record PrefetchStatistics(
         return String.format(
                 Locale.ROOT,
                 "prefetch: %.1f %% of %.3f s preparation hidden (read %.3f s, prepared %.3f s, copied %s in %.3f s), "
-                        + "%d batches of %s, %d waits of %.3f s, %speak %s ahead",
+                        + "%s of %s, %s of %.3f s, %speak %s ahead",
                 PERCENT * hiddenShare(),
                 preparationNanos() / SECOND,
                 readNanos / SECOND,
                 prepareNanos / SECOND,
                 ByteSize.scaled(uploadedBytes),
                 uploadNanos / SECOND,
-                batches,
+                Count.of(batches, "batch"),
                 ByteSize.scaled(batches == 0 ? 0 : bytes / batches),
-                waits,
+                Count.of(waits, "wait"),
                 waitNanos / SECOND,
                 depth == 0 ? "" : "depth " + depth + ", ",
                 ByteSize.scaled(peakAheadBytes));

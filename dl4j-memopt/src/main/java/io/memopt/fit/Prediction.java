@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.fit;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.recording.ByteSize;
 
 /**
@@ -34,6 +35,6 @@ public record Prediction(
     @Override
     public String toString() {
         return "batch " + batch + ": peak " + ByteSize.format(peakBytes()) + ", " + ByteSize.scaled(settled.bytes())
-                + " after " + settledAfter + " iterations; " + culprit.text() + ". " + culprit.fix();
+                + " after " + Count.of(settledAfter, "iteration") + "; " + culprit.text() + ". " + culprit.fix();
     }
 }

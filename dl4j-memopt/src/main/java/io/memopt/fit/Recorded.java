@@ -89,7 +89,7 @@ public final class Recorded {
             return new Recorded(network, tracker).forecast(shape);
         } finally {
             random.setStates(rootState, nodeState);
-            if (!alreadyInstalled && tracker.networks().isEmpty()) {
+            if (!alreadyInstalled && tracker.isIdle()) {
                 tracker.close();
                 MemoryHooks.uninstall();
             }

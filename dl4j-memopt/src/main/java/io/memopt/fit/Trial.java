@@ -95,7 +95,7 @@ final class Trial {
     private <D> Seen run(D data, Pass<D> pass) {
         Recording recording = tracker.recording();
         try (TrialNetwork network = TrialNetwork.copyOf(original)) {
-            tracker.track(network.model());
+            tracker.trackTrial(network.model(), original);
             network.listen(new MemoryListener(tracker));
             TrialRecorder recorder = new TrialRecorder(recording.ledger());
             recording.ledger().addSink(recorder);

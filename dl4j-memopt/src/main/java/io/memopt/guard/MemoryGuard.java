@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.guard;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.FailureMoment;
 import io.memopt.allocator.recording.MemoryLedger;
@@ -72,7 +73,8 @@ public final class MemoryGuard implements StepGuard {
         int many = recoveries.get();
         return many == 0
                 ? ""
-                : many + " iterations ran out of memory and were done again, the last time by " + settled + ".";
+                : Count.of(many, "iteration") + " ran out of memory and were done again, the last time by " + settled
+                        + ".";
     }
 
     @Override

@@ -3,6 +3,7 @@
 package io.memopt.oom;
 
 import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.FailureMoment;
 import java.util.Locale;
@@ -57,7 +58,7 @@ public record Diagnosis(Cause cause, String why) {
             return new Diagnosis(
                     Cause.GROWTH,
                     "what is held grew by " + ByteSize.scaled((long) trend.bytesPerIteration())
-                            + " with each of the last " + trend.iterations() + " iterations, by "
+                            + " with each of the last " + Count.of(trend.iterations(), "iteration") + ", by "
                             + ByteSize.format(trend.grownBytes()) + " together");
         }
         return ofMoment(evidence, moment);

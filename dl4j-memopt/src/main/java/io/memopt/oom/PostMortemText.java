@@ -3,6 +3,7 @@
 package io.memopt.oom;
 
 import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.FailureMoment;
@@ -110,7 +111,7 @@ final class PostMortemText {
 
     private void growth() {
         if (dead.growth().iterations() > 1) {
-            line("Over the last " + dead.growth().iterations() + " iterations what is held changed by "
+            line("Over the last " + Count.of(dead.growth().iterations(), "iteration") + " what is held changed by "
                     + ByteSize.scaled(Math.round(dead.growth().bytesPerIteration())) + " with each.");
         }
     }

@@ -3,6 +3,7 @@
 package io.memopt.report;
 
 import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.Phase;
@@ -77,9 +78,8 @@ final class Findings {
             add(
                     "bad",
                     "Events are missing",
-                    summary.lostEvents() + " events were lost and " + summary.corruptBytes()
-                            + " bytes are damaged, so all"
-                            + " figures are estimates. Record with a larger queue or to a faster disk.",
+                    Count.was(summary.lostEvents(), "event") + " lost and " + Count.was(summary.corruptBytes(), "byte")
+                            + " damaged, so all figures are estimates. Record with a larger queue or to a faster disk.",
                     "");
         } else if (summary.ending() == TraceSummary.Ending.LIMIT_REACHED) {
             add(
@@ -100,7 +100,7 @@ final class Findings {
         if (recorder.failures > 0) {
             add(
                     "bad",
-                    recorder.failures + " allocations were refused",
+                    Count.was(recorder.failures, "allocation") + " refused",
                     "The largest asked for " + ByteSize.scaled(recorder.failedBytes)
                             + ". The last request is rarely the cause: see who holds memory at the peak.",
                     "");
@@ -170,7 +170,7 @@ final class Findings {
                     .ifPresent(most -> add(
                             "info",
                             "At the peak " + title(reader.owner(most.getKey())) + " holds most",
-                            ByteSize.scaled(most.getValue()[0]) + " in " + most.getValue()[1] + " arrays, "
+                            ByteSize.scaled(most.getValue()[0]) + " in " + Count.of(most.getValue()[1], "array") + ", "
                                     + Math.round(100.0 * most.getValue()[0] / total) + " % of the "
                                     + ByteSize.scaled(total) + " in use.",
                             search(reader.owner(most.getKey()))));

@@ -3,6 +3,7 @@
 package io.memopt.report;
 
 import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.ExtraPass;
 import io.memopt.allocator.event.Phase;
 import io.memopt.strategy.budget.BudgetReport;
 import java.util.List;
@@ -16,14 +17,16 @@ import java.util.TreeMap;
  * blocks. {@link #toString()} is a table for people, {@link #toJson()} the same for programs.
  *
  * @param environment versions, backend, hardware and models, as name and value
- * @param iterations training iterations seen
+ * @param iterations training iterations seen, of all networks; extra passes are none
  * @param stepMillisMedian median of the last 4096 of them, NaN before the first
+ * @param extraPasses forward and backward passes that were no iterations, by kind; kinds without any are left out
+ * @param networks attached networks, and those that were and have trained
  * @param reservedBytes held now
  * @param usedBytes in use by arrays now
  * @param reservedPeak when most was held
  * @param usedPeak when most was in use
  * @param liveByCategory in use now
- * @param flows allocated bytes by category and phase since the start
+ * @param flows allocated bytes by category and phase since the start, without copies that were only tried
  * @param layers what each layer had in use at most, largest first
  * @param workspaces by name, all threads together, largest first
  * @param threads workspace memory by thread, largest first
@@ -43,6 +46,8 @@ public record MemorySummary(
         Map<String, String> environment,
         long iterations,
         double stepMillisMedian,
+        Map<ExtraPass, Long> extraPasses,
+        List<NetworkRow> networks,
         long reservedBytes,
         long usedBytes,
         Peak reservedPeak,
@@ -66,6 +71,8 @@ public record MemorySummary(
 
     public MemorySummary {
         environment = Map.copyOf(new TreeMap<>(environment));
+        extraPasses = Map.copyOf(extraPasses);
+        networks = List.copyOf(networks);
         liveByCategory = Map.copyOf(liveByCategory);
         flows = List.copyOf(flows);
         layers = List.copyOf(layers);
@@ -85,6 +92,17 @@ public record MemorySummary(
             inUse = Map.copyOf(inUse);
         }
     }
+
+    /**
+     * One network.
+     *
+     * @param iterations seen
+     * @param stepMillisMedian median of the last 4096 of them, NaN before the first
+     * @param usedBytes in use now, as far as they have an owner
+     * @param allocatedBytes since the start
+     */
+    public record NetworkRow(
+            String network, long iterations, double stepMillisMedian, long usedBytes, long allocatedBytes) {}
 
     /** Bytes allocated for one category in one phase since the start. */
     public record Flow(Category category, Phase phase, long allocatedBytes, long allocations) {}
@@ -114,13 +132,16 @@ public record MemorySummary(
     /**
      * Detached arrays of one origin that are still held.
      *
+     * @param network that they were made for, {@code ""} when unknown
      * @param layer their layer, or how many layers they are of
      * @param site code that made them, {@code ""} when they were too small to look
      * @param heldByViewBytes part of the bytes whose arrays have live views: each view keeps its whole array
      * @param oldestSeconds age of the oldest
-     * @param bytesPerPass growth per pass of that phase, 0 when passes are not counted
+     * @param bytesPerPass what a pass of that phase leaves of them: the slope over the passes since the oldest was made; 0 with
+     *     fewer than four, or when most left nothing
      */
     public record GarbageRow(
+            String network,
             Phase phase,
             String layer,
             String site,
@@ -137,6 +158,8 @@ public record MemorySummary(
                 Map.of(),
                 0,
                 Double.NaN,
+                Map.of(),
+                List.of(),
                 0,
                 0,
                 never,

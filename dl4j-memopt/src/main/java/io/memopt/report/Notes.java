@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.report;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.WorkspaceAccount;
+import io.memopt.analysis.Residues;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -64,9 +66,10 @@ final class Notes {
             if (row.bytes() < GARBAGE_FROM) {
                 continue;
             }
-            String what = ByteSize.scaled(row.bytes()) + " in " + row.arrays()
-                    + " detached arrays is reachable only by the"
+            String what = ByteSize.scaled(row.bytes()) + " in " + Count.of(row.arrays(), "detached array")
+                    + " is reachable only by the"
                     + " Java garbage collector, phase " + row.phase().name().toLowerCase(Locale.ROOT)
+                    + (run.networks().size() > 1 && !row.network().isEmpty() ? " of " + row.network() : "")
                     + (row.bytesPerPass() == 0 ? "" : ", growing " + ByteSize.scaled(row.bytesPerPass()) + " per pass")
                     + (row.site().isEmpty() ? "" : ", made by " + row.site()) + ". ";
             notes.add(what + remedy(row));
@@ -75,7 +78,7 @@ final class Notes {
 
     /** What a user can do about arrays of one origin. */
     private static String remedy(MemorySummary.GarbageRow row) {
-        if (row.site().startsWith("BatchNormalization.preOutput")) {
+        if (Residues.isLeftBehind(row.site())) {
             return "Deeplearning4j 1.0.0-M2.1 detaches two arrays in every batch normalisation and pass."
                     + " MemOptConfig.builder().reuse(Reuse.RELEASED) has them freed as soon as they are dead.";
         }
@@ -98,7 +101,8 @@ final class Notes {
     /** ND4J gives a view that begins where its array begins no buffer of its own, so that it cannot be counted. */
     private void survivors() {
         if (survivors.bytes() >= GARBAGE_FROM) {
-            notes.add(ByteSize.scaled(survivors.bytes()) + " in " + survivors.arrays() + " detached arrays, about "
+            notes.add(ByteSize.scaled(survivors.bytes()) + " in " + Count.of(survivors.arrays(), "detached array")
+                    + ", about "
                     + ByteSize.scaled(survivors.bytes() / survivors.arrays())
                     + " each, survived a full garbage collection: something still refers to them, or to views of them. "
                     + VIEW_ADVICE);
@@ -111,8 +115,9 @@ final class Notes {
     private void spills() {
         for (MemorySummary.WorkspaceRow row : workspaces) {
             if (row.resizes() > 0 && row.spilledBytes() >= SPILLS_FROM) {
-                notes.add("Workspace " + row.name() + " was resized " + row.resizes() + " times and spilled "
-                        + ByteSize.scaled(row.spilledBytes()) + " in " + row.spills() + " arrays. An initial size of "
+                notes.add("Workspace " + row.name() + " was resized " + Count.times(row.resizes()) + " and spilled "
+                        + ByteSize.scaled(row.spilledBytes()) + " in " + Count.of(row.spills(), "array")
+                        + ". An initial size of "
                         + row.maxCycleBytes() + " bytes would have avoided both.");
             }
         }
@@ -137,9 +142,10 @@ final class Notes {
             long bytes = abandoned.stream()
                     .mapToLong(account -> account.reservedBytes(MemorySpace.HOST))
                     .sum();
-            notes.add(abandoned.size()
-                    + " prefetching iterators have not been read for a minute; their threads never end" + " and hold "
-                    + ByteSize.scaled(bytes) + ". Call shutdown() on an AsyncDataSetIterator that you drop.");
+            notes.add(Count.of(abandoned.size(), "prefetching iterator")
+                    + (abandoned.size() == 1 ? " has" : " have")
+                    + " not been read for a minute; such threads never end, and " + ByteSize.scaled(bytes)
+                    + " stay held. Call shutdown() on an AsyncDataSetIterator that you drop.");
         }
     }
 
@@ -149,9 +155,9 @@ final class Notes {
             failures += ledger.flows().failures(space);
         }
         if (failures > 0) {
-            notes.add(
-                    failures + " allocations were refused. The last request is rarely the cause: see what was in use at"
-                            + " the peak above" + (run.iterations() == 0 ? "." : ", or train with a smaller batch."));
+            notes.add(Count.was(failures, "allocation")
+                    + " refused. The last request is rarely the cause: see what was in use at" + " the peak above"
+                    + (run.iterations() == 0 ? "." : ", or train with a smaller batch."));
         }
     }
 }

@@ -18,6 +18,7 @@ import io.memopt.allocator.recording.WorkspaceAccount;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -66,6 +67,8 @@ public final class SummaryBuilder {
                 run.environment(),
                 run.iterations(),
                 run.stepMillisMedian(),
+                run.extraPasses(),
+                networks(usage),
                 reserved,
                 used,
                 peak(ledger.reservedPeak()),
@@ -112,6 +115,9 @@ public final class SummaryBuilder {
     private static void addFlows(Map<Category, Map<Phase, long[]>> sums, List<OwnerUsage> usage, int sign) {
         for (OwnerUsage row : usage) {
             Owner owner = row.owner();
+            if (Owner.isTrial(owner.network())) {
+                continue; // their passes are none of the iterations that flows are divided by
+            }
             long[] sum = sums.computeIfAbsent(owner.category(), c -> new EnumMap<>(Phase.class))
                     .computeIfAbsent(owner.phase(), p -> new long[2]);
             sum[0] += sign * row.allocatedBytes();
@@ -119,11 +125,29 @@ public final class SummaryBuilder {
         }
     }
 
+    private List<MemorySummary.NetworkRow> networks(List<OwnerUsage> usage) {
+        Map<String, Long> live = new HashMap<>();
+        Map<String, Long> allocated = new HashMap<>();
+        for (OwnerUsage row : usage) {
+            live.merge(row.owner().network(), row.liveBytes(), Long::sum);
+            allocated.merge(row.owner().network(), row.allocatedBytes(), Long::sum);
+        }
+        run.usageBefore().forEach(row -> allocated.merge(row.owner().network(), -row.allocatedBytes(), Long::sum));
+        return run.networks().stream()
+                .map(its -> new MemorySummary.NetworkRow(
+                        its.network(),
+                        its.iterations(),
+                        its.stepMillisMedian(),
+                        live.getOrDefault(its.network(), 0L),
+                        Math.max(0, allocated.getOrDefault(its.network(), 0L))))
+                .toList();
+    }
+
     private static List<MemorySummary.LayerRow> layers(List<OwnerUsage> usage) {
         Map<List<Object>, Long> peaks = new LinkedHashMap<>();
         for (OwnerUsage row : usage) {
             Owner owner = row.owner();
-            if (!owner.layer().isEmpty()) {
+            if (!owner.layer().isEmpty() && !Owner.isTrial(owner.network())) {
                 peaks.merge(List.of(owner.network(), owner.layer(), owner.phase()), row.peakBytes(), Long::sum);
             }
         }
@@ -234,8 +258,10 @@ public final class SummaryBuilder {
             Owner owner = ledger.owners().ownerOf(allocation.owner());
             if (isGarbage(allocation)) {
                 String site = allocation.site() == null ? "" : allocation.site();
-                groups.computeIfAbsent(List.of(owner.phase(), site), k -> new Garbage(owner.phase(), site))
-                        .add(allocation, owner.layer(), run.startNanos());
+                groups.computeIfAbsent(
+                                List.of(owner.network(), owner.phase(), site),
+                                k -> new Garbage(owner.network(), owner.phase(), site))
+                        .add(allocation, owner.layer(), run);
             }
         }
         return groups.values().stream()
@@ -252,25 +278,29 @@ public final class SummaryBuilder {
 
     /** Running sums of one origin. */
     private static final class Garbage {
+        private final String network;
         private final Phase phase;
         private final String site;
+        private final GarbageGrowth growth = new GarbageGrowth();
         private final Set<String> layers = new HashSet<>();
         private long arrays;
         private long bytes;
-        private long ofRun;
         private long viewed;
         private long oldest = Long.MAX_VALUE;
 
-        Garbage(Phase phase, String site) {
+        Garbage(String network, Phase phase, String site) {
+            this.network = network;
             this.phase = phase;
             this.site = site;
         }
 
-        void add(LiveAllocation allocation, String layer, long runStart) {
+        void add(LiveAllocation allocation, String layer, RunFigures run) {
             layers.add(layer);
             arrays++;
             bytes += allocation.roundedBytes();
-            ofRun += allocation.timeNanos() - runStart >= 0 ? allocation.roundedBytes() : 0;
+            if (allocation.timeNanos() - run.startNanos() >= 0) {
+                growth.add(run.passesBefore(phase, allocation.timeNanos()), allocation.roundedBytes());
+            }
             viewed += allocation.views() > 0 ? allocation.roundedBytes() : 0;
             oldest = Math.min(oldest, allocation.timeNanos());
         }
@@ -280,10 +310,16 @@ public final class SummaryBuilder {
         }
 
         MemorySummary.GarbageRow row(SummaryBuilder builder) {
-            long passes = builder.run.passes(phase);
-            long perPass = passes == 0 ? 0 : Math.round((double) ofRun / passes);
             return new MemorySummary.GarbageRow(
-                    phase, layerText(), site, arrays, bytes, viewed, builder.seconds(oldest), perPass);
+                    network,
+                    phase,
+                    layerText(),
+                    site,
+                    arrays,
+                    bytes,
+                    viewed,
+                    builder.seconds(oldest),
+                    growth.perPass(builder.run.passes(phase)));
         }
     }
 }

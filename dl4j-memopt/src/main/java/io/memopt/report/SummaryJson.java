@@ -11,6 +11,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonPrimitive;
 import com.google.gson.JsonSerializer;
 import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.ExtraPass;
 import io.memopt.strategy.budget.BudgetReport;
 import java.util.List;
 import java.util.Locale;
@@ -22,6 +23,8 @@ final class SummaryJson {
     private static final Gson GSON = new GsonBuilder()
             .registerTypeHierarchyAdapter(Enum.class, (JsonSerializer<Enum<?>>)
                     (constant, type, context) -> new JsonPrimitive(name(constant)))
+            .registerTypeAdapter(double.class, (JsonSerializer<Double>) (value, type, context) -> number(value))
+            .registerTypeAdapter(Double.class, (JsonSerializer<Double>) (value, type, context) -> number(value))
             .serializeNulls()
             .setPrettyPrinting()
             .disableHtmlEscaping()
@@ -36,6 +39,8 @@ final class SummaryJson {
                 .forEach(fact -> json.addProperty(fact.getKey(), fact.getValue()));
         json.addProperty("iterations", summary.iterations());
         json.add("stepMillisMedian", number(summary.stepMillisMedian()));
+        json.add("extraPasses", extraPasses(summary));
+        json.add("networks", array(summary.networks()));
         json.addProperty("peakBytes", summary.reservedPeak().bytes());
         json.add("peakAt", peak(summary.reservedPeak()));
         json.addProperty("usedPeakBytes", summary.usedPeak().bytes());
@@ -76,6 +81,15 @@ final class SummaryJson {
         json.addProperty("decidingBytes", budget.decidingBytes());
         json.add("decidingMillis", number(budget.decidingMillis()));
         json.addProperty("remembered", budget.remembered());
+        return json;
+    }
+
+    /** All kinds, so that programs find each. */
+    private static JsonObject extraPasses(MemorySummary summary) {
+        JsonObject json = new JsonObject();
+        for (ExtraPass kind : ExtraPass.values()) {
+            json.addProperty(name(kind), summary.extraPasses().getOrDefault(kind, 0L));
+        }
         return json;
     }
 

@@ -3,6 +3,7 @@
 package io.memopt.report;
 
 import io.memopt.allocator.event.Category;
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.recording.ByteSize;
 import java.util.ArrayList;
@@ -46,6 +47,7 @@ final class SummaryText {
     private String render() {
         heading();
         totals();
+        networks();
         flows();
         layers();
         workspaces();
@@ -64,6 +66,10 @@ final class SummaryText {
                 .sorted(Map.Entry.comparingByKey())
                 .forEach(fact -> line("%-18s %s", fact.getKey(), fact.getValue()));
         line("%-18s %d, median step %s", "iterations", summary.iterations(), millis(summary.stepMillisMedian()));
+        String extra = ExtraPassText.of(summary.extraPasses());
+        if (!extra.isEmpty()) {
+            line("%-18s %s", "extra passes", extra);
+        }
         line("");
     }
 
@@ -84,8 +90,40 @@ final class SummaryText {
                     "released", ByteSize.format(summary.releasedBytes()));
         }
         line("%-18s %.2f %% of all allocated bytes", "attributed", 100 * summary.attributedShare());
-        line("%-18s %.3f %% of the time, %d events", "recording cost", 100 * summary.overheadShare(), summary.events());
+        line(
+                "%-18s %.3f %% of the time, %s",
+                "recording cost", 100 * summary.overheadShare(), Count.of(summary.events(), "event"));
         line("");
+    }
+
+    /** Told only when there are several: of one, everything else tells. */
+    private void networks() {
+        if (!several()) {
+            return;
+        }
+        line("%-34s %10s %12s %14s %18s", "Networks", "iterations", "median step", "in use now", "alloc. an iteration");
+        for (MemorySummary.NetworkRow row : first(summary.networks(), 2 * TOP_ROWS)) {
+            line(
+                    "  %-32s %10d %12s %14s %18s",
+                    cut(row.network(), 32),
+                    row.iterations(),
+                    millis(row.stepMillisMedian()),
+                    mib8(row.usedBytes()),
+                    row.iterations() == 0 ? "" : mib8(row.allocatedBytes() / row.iterations()));
+        }
+        if (summary.networks().size() > 2 * TOP_ROWS) {
+            line("  ... and %d more", summary.networks().size() - 2 * TOP_ROWS);
+        }
+        line("");
+    }
+
+    private boolean several() {
+        return summary.networks().size() > 1;
+    }
+
+    /** The network of a row, in a column that is only there when there are several. */
+    private String column(String network) {
+        return several() ? format("%-24s ", cut(network, 24)) : "";
     }
 
     /** Category by phase: bytes allocated per iteration, and what is in use now and was at the peak. */
@@ -124,7 +162,12 @@ final class SummaryText {
                 summary.layers(),
                 TOP_LAYERS,
                 row -> format(
-                        "%-34s %-12s %s %s", cut(row.layer(), 34), name(row.phase()), mib(row.peakBytes()), unitName));
+                        "%s%-34s %-12s %s %s",
+                        column(row.network()),
+                        cut(row.layer(), 34),
+                        name(row.phase()),
+                        mib(row.peakBytes()),
+                        unitName));
     }
 
     private void workspaces() {
@@ -183,11 +226,12 @@ final class SummaryText {
                 summary.garbage(),
                 TOP_ROWS,
                 row -> format(
-                        "%s " + unitName + " in %d arrays, oldest %.1f s, phase %s%s%s%s",
+                        "%s " + unitName + " in %s, oldest %.1f s, phase %s%s%s%s%s",
                         mib(row.bytes()).strip(),
-                        row.arrays(),
+                        Count.of(row.arrays(), "array"),
                         row.oldestSeconds(),
                         name(row.phase()),
+                        several() && !row.network().isEmpty() ? " of " + cut(row.network(), LONGEST_NAME) : "",
                         row.layer().isEmpty()
                                 ? ""
                                 : ", " + (row.layer().endsWith(" layers") ? "" : "layer ")
@@ -202,10 +246,10 @@ final class SummaryText {
                 summary.operations(),
                 TOP_ROWS,
                 row -> format(
-                        "%-34s %s " + unitName + "   %d calls",
+                        "%-34s %s " + unitName + "   %s",
                         cut(row.operation(), 34),
                         mib(row.peakBytes()),
-                        row.calls()));
+                        Count.of(row.calls(), "call")));
     }
 
     private void notes() {

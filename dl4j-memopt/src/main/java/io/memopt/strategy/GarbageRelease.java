@@ -68,6 +68,15 @@ public final class GarbageRelease implements TrainingObserver, AutoCloseable {
 
     @Override
     public void phaseEnded(String network, Phase phase, long nanos) {
+        sweep();
+    }
+
+    @Override
+    public void trialPhaseEnded(String network, Phase phase, long nanos) {
+        sweep();
+    }
+
+    private void sweep() {
         Model model = tracker.currentModel();
         if (model == null || failed) {
             return;

@@ -3,6 +3,7 @@
 package io.memopt.strategy;
 
 import io.memopt.allocator.cuda.CudaPools;
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.Nd4jFacts;
@@ -81,15 +82,16 @@ public final class MemoryService implements AutoCloseable {
         if (pool.allocations() > 0) {
             notes.add("Device memory pool: reserved " + ByteSize.format(pool.reservedBytes()) + ", at most "
                     + ByteSize.format(pool.reservedPeakBytes()) + "; in use " + ByteSize.format(pool.liveBytes())
-                    + ", at most " + ByteSize.format(pool.livePeakBytes()) + "; " + pool.allocations()
-                    + " allocations with " + pool.calls().total() + " driver calls, " + pool.waits()
-                    + " waits for the device.");
+                    + ", at most " + ByteSize.format(pool.livePeakBytes()) + "; "
+                    + Count.of(pool.allocations(), "allocation")
+                    + " with " + Count.of(pool.calls().total(), "driver call") + ", " + Count.of(pool.waits(), "wait")
+                    + " for the device.");
         }
         if (mirrorBytes() > 0) {
             notes.add("Host mirrors: " + ByteSize.format(mirrorBytes()) + " of pageable memory, not page-locked.");
         }
         if (memory.fallbacks() > 0) {
-            notes.add(memory.fallbacks() + " allocations were left to ND4J, because no pool could serve them.");
+            notes.add(Count.was(memory.fallbacks(), "allocation") + " left to ND4J, because no pool could serve them.");
         }
         return notes;
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.reuse.ArenaPlan;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -122,7 +123,7 @@ final class PlannedRegion {
     void differs() {
         missed.incrementAndGet();
         if (recordings >= MAX_RECORDINGS) {
-            refuse("its arrays differ from one pass to the next (recorded " + recordings + " times)");
+            refuse("its arrays differ from one pass to the next (recorded " + Count.times(recordings) + ")");
         } else {
             stage = Stage.UNKNOWN;
         }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy;
 
+import io.memopt.allocator.event.Count;
+import io.memopt.allocator.event.ExtraPass;
 import io.memopt.allocator.nd4j.ArenaFigures;
 import io.memopt.allocator.nd4j.ArenaOptions;
 import io.memopt.allocator.nd4j.MemoryHooks;
@@ -105,7 +107,7 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
      * @throws IllegalArgumentException if there are fewer, or the network is trained by truncated backpropagation through time
      */
     public void rehearse(Model model, MultiDataSet sample) {
-        Rehearsal.of(model, sample, this::gradientsComputed);
+        Rehearsal.of(model, sample, this::rehearsed);
     }
 
     /**
@@ -118,7 +120,12 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
 
     /** As {@link #rehearse} with the minibatch that {@code model} holds; {@code give} hands so many of its examples to it. */
     public void rehearseHeld(Model model, IntConsumer give) {
-        Rehearsal.held(model, give, this::gradientsComputed);
+        Rehearsal.held(model, give, this::rehearsed);
+    }
+
+    private void rehearsed(Model model) {
+        gradientsComputed(model);
+        tracker.extraPass(model, ExtraPass.REHEARSED);
     }
 
     /** Whether the passes that training asks for lately are served from plans on the calling thread. */
@@ -151,8 +158,8 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
                 rows.stream().filter(row -> !row.reason().isEmpty()).toList();
         long arena = rows.stream().mapToLong(PlanRow::arenaBytes).max().orElse(0);
         long scopeBytes = rows.stream().mapToLong(PlanRow::scopeBytes).max().orElse(0);
-        return "Planned workspaces: " + servedPasses() + " passes served, " + missedPasses() + " missed; " + rows.size()
-                + " kinds of pass, " + refused.size() + " of them left to ND4J"
+        return "Planned workspaces: " + Count.of(servedPasses(), "pass") + " served, " + missedPasses() + " missed; "
+                + Count.of(rows.size(), "kind") + " of pass, " + refused.size() + " of them left to ND4J"
                 + (refused.isEmpty() ? "" : " (" + refused.get(0).reason() + ")")
                 + ". The largest arena takes " + ByteSize.format(arena) + ", arrays in open scopes "
                 + ByteSize.format(scopeBytes) + ". " + SizedReuse.text(figures);
@@ -231,7 +238,7 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
 
     private ThreadPlans add() {
         NetworkPlans networks = new NetworkPlans(this::known, poisons);
-        ThreadPlans plans = new ThreadPlans(networks, counts);
+        ThreadPlans plans = new ThreadPlans(networks, counts, model -> tracker.extraPass(model, ExtraPass.VERIFIED));
         synchronized (all) {
             all.add(plans);
             List<ThreadPlans> ended = all.stream().filter(ThreadPlans::ended).toList();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.WorkspaceReuse;
 import java.util.function.Consumer;
@@ -36,7 +37,8 @@ final class Rehearsal {
         long examples = sample.getFeatures()[0].size(0);
         int needed = BATCHES[BATCHES.length - 1];
         if (examples < needed) {
-            throw new IllegalArgumentException("sample has " + examples + " examples, expected at least " + needed);
+            throw new IllegalArgumentException(
+                    "sample has " + Count.of(examples, "example") + ", expected at least " + needed);
         }
         if (backpropType(model) != BackpropType.Standard) {
             throw new IllegalArgumentException("the network is trained by " + backpropType(model) + ", expected "

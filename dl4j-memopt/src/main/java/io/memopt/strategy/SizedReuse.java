@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy;
 
+import io.memopt.allocator.event.Count;
+import io.memopt.allocator.event.ExtraPass;
 import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.nd4j.ArenaFigures;
@@ -66,12 +68,16 @@ public final class SizedReuse implements RegionPolicy, AutoCloseable {
      * @throws IllegalArgumentException if there are fewer, or the network is trained by truncated backpropagation through time
      */
     public void rehearse(Model model, MultiDataSet sample) {
-        Rehearsal.of(model, sample, computed -> {});
+        Rehearsal.of(model, sample, this::rehearsed);
     }
 
     /** As {@link #rehearse} with the minibatch that {@code model} holds; {@code give} hands so many of its examples to it. */
     public void rehearseHeld(Model model, IntConsumer give) {
-        Rehearsal.held(model, give, computed -> {});
+        Rehearsal.held(model, give, this::rehearsed);
+    }
+
+    private void rehearsed(Model model) {
+        tracker.extraPass(model, ExtraPass.REHEARSED);
     }
 
     /** What arenas did so far. */
@@ -81,14 +87,14 @@ public final class SizedReuse implements RegionPolicy, AutoCloseable {
 
     /** One sentence on what arenas have done. */
     public String note() {
-        return "Sized workspaces: " + figures.sizedRegions() + " passes in arenas. " + text(figures);
+        return "Sized workspaces: " + Count.of(figures.sizedRegions(), "pass") + " in arenas. " + text(figures);
     }
 
     /** Resizes, trims and bytes left outside. */
     static String text(ArenaFigures figures) {
         return "Without a plan " + ByteSize.format(figures.outsideBytes())
                 + " of arrays found no room, arenas were resized "
-                + figures.resizes() + " times, " + ByteSize.format(figures.trimmedBytes())
+                + Count.times(figures.resizes()) + ", " + ByteSize.format(figures.trimmedBytes())
                 + " were given back after passes that did not need them, " + ByteSize.format(figures.idleBytes())
                 + " of idle threads.";
     }

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,6 +42,7 @@ final class ThreadPlans {
 
     private final NetworkPlans networks;
     private final PassCounts counts;
+    private final Consumer<Model> verified;
     private final WeakReference<Thread> thread = new WeakReference<>(Thread.currentThread());
     private @Nullable PlannedRegion current;
     private @Nullable PassState before;
@@ -52,8 +54,13 @@ final class ThreadPlans {
     private @Nullable ArenaPlan trial;
     private @Nullable PlanCursor tried;
 
-    /** Begins with what {@code networks} remembers. */
-    ThreadPlans(NetworkPlans networks, PassCounts counts) {
+    /**
+     * Begins with what {@code networks} remembers.
+     *
+     * @param verified hears of each pass that is computed again
+     */
+    ThreadPlans(NetworkPlans networks, PassCounts counts, Consumer<Model> verified) {
+        this.verified = verified;
         this.networks = networks;
         this.counts = counts;
     }
@@ -273,7 +280,7 @@ final class ThreadPlans {
             region.trust();
         } else {
             region.refuse(
-                    twin.repeats()
+                    repeats(twin)
                             ? "results under the plan differ from those without: please report this"
                             : "this network's results differ when a minibatch is computed again, so no plan can be proved");
         }
@@ -292,9 +299,17 @@ final class ThreadPlans {
         trial = plan;
         tried = null;
         try {
-            return twin.repeats();
+            return repeats(twin);
         } finally {
             trial = null;
+        }
+    }
+
+    private boolean repeats(TwinPass twin) {
+        try {
+            return twin.repeats();
+        } finally {
+            verified.accept(twin.model());
         }
     }
 }

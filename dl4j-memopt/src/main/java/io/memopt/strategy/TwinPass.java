@@ -33,6 +33,10 @@ final class TwinPass implements AutoCloseable {
         this.score = model.score();
     }
 
+    Model model() {
+        return model;
+    }
+
     /** Computes the minibatch again; says whether gradients and score are the same bits. */
     boolean repeats() {
         before.restore();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.verify;
 
+import io.memopt.allocator.event.Count;
 import java.util.Locale;
 
 /**
@@ -32,8 +33,8 @@ public record Difference(double parameters, double updaterState, double scores, 
         }
         return String.format(
                 Locale.ROOT,
-                "%d numbers differ, at most by %.3g in parameters, %.3g in updater state, %.3g in scores (%s)",
-                differing,
+                "%s, at most by %.3g in parameters, %.3g in updater state, %.3g in scores (%s)",
+                Count.of(differing, "number") + (differing == 1 ? " differs" : " differ"),
                 parameters,
                 updaterState,
                 scores,

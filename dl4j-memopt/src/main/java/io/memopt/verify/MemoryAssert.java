@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.verify;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.use.ScopeFinding;
 import io.memopt.analysis.Advice;
@@ -68,8 +69,9 @@ public final class MemoryAssert {
         if (grown > allowed * measured) {
             throw failure(
                     "holds " + ByteSize.format(grown / measured) + " more with each iteration, allowed are "
-                            + ByteSize.format(allowed) + ": " + ByteSize.format(grown) + " in " + measured
-                            + " iterations, all garbage collected.",
+                            + ByteSize.format(allowed) + ": " + ByteSize.format(grown) + " in "
+                            + Count.of(measured, "iteration")
+                            + ", all garbage collected.",
                     "What grew:\n"
                             + Texts.lines(run.growth(), row -> ByteSize.scaled(row.bytes()) + " in " + row.holder()),
                     "detached arrays: find what still refers to them, and close() or drop them; a view keeps its whole array."
@@ -91,7 +93,8 @@ public final class MemoryAssert {
                     "leaves " + ByteSize.format(run.figures().garbageBytes())
                             + " to the Java garbage collector in each iteration, allowed are "
                             + ByteSize.format(allowed) + ".",
-                    "What is left, in " + run.figures().measured() + " iterations:\n" + groups(run.garbage()),
+                    "What is left, in " + Count.of(run.figures().measured(), "iteration") + ":\n"
+                            + groups(run.garbage()),
                     "close() these arrays, or let them be made in a workspace.",
                     Advice.Kind.OUTPUT_IN_WORKSPACE,
                     Advice.Kind.CLOSE_DETACHED,
@@ -116,8 +119,8 @@ public final class MemoryAssert {
                 run.taken().stream().filter(span -> span.bytes >= smallest).toList();
         if (!large.isEmpty()) {
             throw failure(
-                    large.size() + " driver allocations of at least " + ByteSize.format(smallest) + " in "
-                            + run.figures().measured() + " iterations after the warm-up of "
+                    Count.of(large.size(), "driver allocation") + " of at least " + ByteSize.format(smallest) + " in "
+                            + Count.of(run.figures().measured(), "iteration") + " after the warm-up of "
                             + run.figures().warmup() + ", expected none ("
                             + (run.taken().size() - large.size())
                             + " smaller ones not counted).",

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.verify;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.nd4j.Settings;
@@ -122,8 +123,8 @@ final class MemoryRun {
             TraceAnalysis analysis = TraceAnalyzer.analyze(reader, AnalysisOptions.DEFAULTS);
             if (analysis.facts().lostEvents() > 0) {
                 throw new IllegalStateException(analysis.facts().lostEvents() + " of "
-                        + analysis.facts().events()
-                        + " events were lost, so nothing can be asserted. Record to a faster"
+                        + Count.was(analysis.facts().events(), "event")
+                        + " lost, so nothing can be asserted. Record to a faster"
                         + " disk (-Djava.io.tmpdir, or recordingTo), or run fewer iterations.");
             }
             MemorySpace space = analysis.focus();

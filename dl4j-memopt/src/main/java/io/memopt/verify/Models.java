@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.verify;
 
+import io.memopt.allocator.event.Count;
 import java.util.ArrayList;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.Updater;
@@ -70,7 +71,8 @@ final class Models {
         int layers = model instanceof MultiLayerNetwork network
                 ? network.getnLayers()
                 : ((ComputationGraph) model).getNumLayers();
-        return model.getClass().getSimpleName() + ", " + layers + " layers, " + model.numParams() + " parameters";
+        return model.getClass().getSimpleName() + ", " + Count.of(layers, "layer") + ", "
+                + Count.of(model.numParams(), "parameter");
     }
 
     /** Workspaces of a thread outlive a network and keep their sizes: figures must not depend on who ran before. */

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.verify;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.analysis.Exactness;
 
 /**
@@ -43,10 +44,11 @@ public record TwinResult(int iterations, Difference plain, Difference attached) 
     public TwinResult require(Exactness promised, double bound) {
         Exactness met = met(bound);
         if (met.compareTo(promised) > 0) {
-            throw new AssertionError("After " + iterations + " iterations the run met " + met + ", promised was "
-                    + promised + (promised == Exactness.REORDERED ? " within " + bound : "")
-                    + ".\n  attached to plain: "
-                    + attached + "\n  plain to plain:    " + plain + "\n" + advice());
+            throw new AssertionError(
+                    "After " + Count.of(iterations, "iteration") + " the run met " + met + ", promised was "
+                            + promised + (promised == Exactness.REORDERED ? " within " + bound : "")
+                            + ".\n  attached to plain: "
+                            + attached + "\n  plain to plain:    " + plain + "\n" + advice());
         }
         return this;
     }

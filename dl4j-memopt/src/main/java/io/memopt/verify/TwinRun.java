@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.verify;
 
+import io.memopt.allocator.event.Count;
 import java.util.Objects;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
@@ -82,8 +83,8 @@ public final class TwinRun {
         try {
             TrainingState plain = run("The first plain run", model -> () -> {});
             if (plain.hasParameters(start.parameters())) {
-                throw new IllegalStateException("No parameter changed in " + iterations
-                        + " iterations, so there is nothing to compare; train.");
+                throw new IllegalStateException("No parameter changed in " + Count.of(iterations, "iteration")
+                        + ", so there is nothing to compare; train.");
             }
             TrainingState again = run("The second plain run", model -> () -> {});
             TrainingState attached = run("The run with the attachment", attachment);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.verify;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.Nd4jFacts;
@@ -91,8 +92,8 @@ public final class VerifyRun {
         try {
             Run bare = run("The unrecorded run", model -> () -> {}, false);
             if (bare.state.hasParameters(start.parameters())) {
-                throw new IllegalStateException("No parameter changed in " + iterations
-                        + " iterations, so there is nothing to compare; train.");
+                throw new IllegalStateException("No parameter changed in " + Count.of(iterations, "iteration")
+                        + ", so there is nothing to compare; train.");
             }
             Run plain = run("The plain run", ObservedNetwork::new, true);
             Run optimised = run("The optimised run", optimisation, true);

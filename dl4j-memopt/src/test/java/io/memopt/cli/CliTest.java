@@ -11,7 +11,9 @@ import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.MemoryEvent;
 import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.OwnerTable;
+import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.WorkspaceTable;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.ProcessMemory;
@@ -111,7 +113,7 @@ class CliTest {
                 .contains("What workspace arrays need from birth to last use, at least")
                 .containsPattern("main +4\\.0 KiB +3\\.0 KiB +2\\.0 KiB +2\\.00")
                 .containsPattern("  WS +4\\.0 KiB +3\\.0 KiB +2\\.0 KiB")
-                .contains("1 arrays were never seen in use, the use of 0 was not recorded")
+                .contains("1 array was never seen in use, the use of 0 was not recorded")
                 .containsPattern("dead in scope +1\\.0 KiB")
                 .containsPattern("resident +[0-9.]+ [KMG]iB .* at most")
                 .doesNotContain("null", "Optional");
@@ -176,6 +178,98 @@ class CliTest {
     void diff_ofIterations_saysWhichChangedSize() {
         assertThat(run("diff", trace.toString(), "--iterations", "0,1")).isZero();
         assertThat(out.toString()).contains("arrays changed size");
+    }
+
+    /** Inputs that are made between iterations are in no iteration, but in what is held. */
+    @Test
+    void diff_ofRunsThatHoldOtherInputs_neverSaysNoDifference() throws IOException {
+        Path few = folder.resolve("few.memopt");
+        Path many = folder.resolve("many.memopt");
+        inputs(few, 1, 4096);
+        inputs(many, 3, 4096);
+        Path early = folder.resolve("early.memopt");
+        inputs(early, 3, 1 << 20);
+
+        assertThat(run("diff", few.toString(), many.toString())).isZero();
+        assertThat(out.toString()).contains("input").doesNotContain("No difference");
+        assertThat(run("diff", many.toString(), "--iterations", "0,2")).isZero();
+        assertThat(out.toString())
+                .contains("The two iterations allocate the same. What differs was held before them")
+                .doesNotContain("No difference");
+        assertThat(run("diff", many.toString(), "--iterations", "1,1")).isZero();
+        assertThat(out.toString()).contains("No difference in what the two iterations allocate");
+        assertThat(run("diff", early.toString(), early.toString())).isZero();
+        assertThat(out.toString()).contains("No difference in what the peaks are made of");
+    }
+
+    /** The reserved peak is a block that is given back; inputs are held later, in less than that. */
+    @Test
+    void diff_ofRunsThatDifferBelowTheReservedPeak_tellsInUsePeaksApart() throws IOException {
+        Path few = folder.resolve("few.memopt");
+        Path many = folder.resolve("many.memopt");
+        spareBlockThenInputs(few, 1);
+        spareBlockThenInputs(many, 3);
+
+        assertThat(run("diff", few.toString(), many.toString())).isZero();
+        assertThat(out.toString())
+                .containsPattern("reserved peak .* 0 B")
+                .contains("the same at the reserved peak; more of it is live at the in-use peak")
+                .doesNotContain("No difference");
+    }
+
+    /** {@code iterations} with an array of their own each, before which an input was made that stays. */
+    private static void inputs(Path file, int iterations, long bytes) throws IOException {
+        MemoryLedger ledger = new MemoryLedger(new OwnerTable(), new WorkspaceTable(), owner -> owner.category());
+        int input = ledger.owners().idOf(new Owner("net", "", Phase.NONE, Category.INPUT, ""));
+        int conv = ledger.owners().idOf(new Owner("net", "conv", Phase.FORWARD, Category.ACTIVATIONS, ""));
+        TraceWriter writer = new TraceWriter(file, ledger, TraceOptions.DEFAULTS);
+        ledger.addSink(writer);
+        for (int i = 0; i < iterations; i++) {
+            long key = 100L + i;
+            int number = i;
+            onThread(() -> {
+                ledger.contextChanged(input);
+                ledger.allocated(MemorySpace.HOST, key, 0x100000L + number * bytes, bytes, bytes);
+            });
+            ledger.contextChanged(conv);
+            ledger.allocated(MemorySpace.HOST, 7, 0x10000, 512, 512);
+            ledger.freed(7);
+            ledger.iterationEnded(conv, i, 0);
+        }
+        ledger.removeSink(writer);
+        writer.close();
+    }
+
+    private static void spareBlockThenInputs(Path file, int inputs) throws IOException {
+        MemoryLedger ledger = new MemoryLedger(new OwnerTable(), new WorkspaceTable(), owner -> owner.category());
+        int input = ledger.owners().idOf(new Owner("net", "", Phase.NONE, Category.INPUT, ""));
+        TraceWriter writer = new TraceWriter(file, ledger, TraceOptions.DEFAULTS);
+        ledger.addSink(writer);
+        WorkspaceAccount account = ledger.openAccount("WS", Thread.currentThread(), false);
+        ledger.scopeEntered(account, MemorySpace.HOST);
+        ThreadContext.current().beginIntent(AllocationKind.WORKSPACE_BLOCK, account);
+        ledger.allocated(MemorySpace.HOST, 1, 0x1000000, 1 << 20, 1 << 20);
+        ThreadContext.current().endIntent();
+        ledger.freed(1);
+        onThread(() -> {
+            ledger.contextChanged(input);
+            for (int i = 0; i < inputs; i++) {
+                ledger.allocated(MemorySpace.HOST, 100 + i, 0x100000L + i * 4096L, 4096, 4096);
+            }
+        });
+        ledger.iterationEnded(input, 0, 0);
+        ledger.removeSink(writer);
+        writer.close();
+    }
+
+    private static void onThread(Runnable work) {
+        Thread thread = new Thread(work);
+        thread.start();
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Test

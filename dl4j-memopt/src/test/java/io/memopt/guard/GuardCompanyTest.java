@@ -184,7 +184,7 @@ class GuardCompanyTest {
                 Nd4j.getRandom().setStates(7, i + 1);
                 Networks.fit(model, data[i]);
             }
-            assertThat(note(memopt)).contains("1 iterations", "the last time by planned");
+            assertThat(note(memopt)).contains("1 iteration ran", "the last time by planned");
             assertThat(limit.refusals()).isPositive();
         }
         assertSame(model, reference(each, i -> each.data(LARGER, i), MemOptConfig.defaults()));
@@ -311,7 +311,7 @@ class GuardCompanyTest {
             }
             assertThat(limit.liveBytes()).isLessThanOrEqualTo(limit.limitBytes());
         }
-        assertThat(note).contains("1 iterations ran out of memory").contains("micro-batches of ");
+        assertThat(note).contains("1 iteration ran out of memory").contains("micro-batches of ");
         int part = Integer.parseInt(note.replaceAll(".*micro-batches of (\\d+).*", "$1"));
         assertSame(model, mixedInPartsAfter(plainly, part, each));
     }

@@ -82,7 +82,7 @@ class PlannedReuseTest {
                     .hasSize(1)
                     .allSatisfy(plan -> assertThat(plan.derived()).isTrue())
                     .allSatisfy(plan -> assertThat(plan.served()).isOne());
-            assertThat(memopt.summary().notes()).anyMatch(note -> note.contains("1 passes served, 0 missed"));
+            assertThat(memopt.summary().notes()).anyMatch(note -> note.contains("1 pass served, 0 missed"));
         }
     }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.analysis.replay;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.analysis.ArenaBook;
 import io.memopt.analysis.LiveSet;
 import java.util.ArrayList;
@@ -131,7 +132,7 @@ final class PlannedArena implements Player {
         return "lives to the last use"
                 + (book.arraysWithoutUse() == 0
                         ? ""
-                        : ", of " + book.arraysWithoutUse() + " arrays to the end of their scopes");
+                        : ", of " + Count.of(book.arraysWithoutUse(), "array") + " to the end of their scopes");
     }
 
     private static long held(List<ArenaBook.Height> arenas, int first) {

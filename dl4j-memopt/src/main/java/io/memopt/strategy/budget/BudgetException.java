@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.recording.ByteSize;
 
 /** A budget that training cannot keep to. Thrown before anything was learnt; the network is as it was. */
@@ -13,7 +14,7 @@ public final class BudgetException extends RuntimeException {
     private final String how;
 
     BudgetException(String network, int batch, long limitBytes, long leastBytes, String how, String more) {
-        super(network + " cannot be trained with minibatches of " + batch + " examples within "
+        super(network + " cannot be trained with minibatches of " + Count.of(batch, "example") + " within "
                 + ByteSize.format(limitBytes) + ": the least budget that can be met is " + ByteSize.format(leastBytes)
                 + ", with " + how + ". Give it that much, or train with smaller minibatches." + more);
         this.limitBytes = limitBytes;

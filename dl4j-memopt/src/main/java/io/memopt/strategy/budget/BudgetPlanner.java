@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
+import io.memopt.allocator.event.ExtraPass;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.Reuse;
@@ -222,5 +223,6 @@ final class BudgetPlanner {
     private void pass() {
         NetworkAccess.computeSilently(model);
         tracker.passEnded(model);
+        tracker.extraPass(model, ExtraPass.REHEARSED);
     }
 }

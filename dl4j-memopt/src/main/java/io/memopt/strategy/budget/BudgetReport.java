@@ -12,8 +12,9 @@ import java.util.OptionalLong;
  * <p><b>What counts.</b> Bytes that ND4J reserves for training this network, as the ledger counts them: parameters, gradients,
  * updater state, one minibatch with labels and masks, workspace blocks and arenas with what lies beside them, and detached arrays
  * that a pass makes. What does not: the Java heap, temporaries inside native operations and other native memory, other minibatches
- * that the program or a prefetching iterator holds, and results of inference. The actual peak is what the whole process reserves
- * beyond what others held when it was decided: arrays that other threads make meanwhile are in it.
+ * that the program or a prefetching iterator holds, and results of inference. The actual peak is that of iterations in the way that
+ * was chosen: neither the decision nor what was there before it counts. Arrays that other threads make meanwhile are in it, and
+ * minibatches that were read ahead and that no network has seen yet.
  *
  * @param asked what the budget was given as
  * @param limitBytes the budget
@@ -24,7 +25,7 @@ import java.util.OptionalLong;
  * @param decidingBytes most bytes while it was decided
  * @param decidingMillis time that it took
  * @param remembered whether the choice is that of an earlier run
- * @param actualPeakBytes most bytes so far, the decision included; empty before the first iteration
+ * @param actualPeakBytes most bytes of the iterations since it was decided; empty before the first
  * @param actualStepMillis median of the latest iterations; empty before the third
  */
 public record BudgetReport(

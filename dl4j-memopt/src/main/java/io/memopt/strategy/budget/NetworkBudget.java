@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.recording.ByteSize;
@@ -66,16 +68,12 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private final LeanConvolutions convolutions = new LeanConvolutions();
     private final long[] stepNanos = new long[KEPT];
     private int iterations;
-    private volatile @Nullable Outcome outcome;
-    private @Nullable PeakWindow window;
-    private long actualPeak;
+    private volatile @Nullable BudgetReport outcome;
+    private @Nullable ActualPeak actual;
     private boolean toldLarger;
     private boolean toldWorker;
     /** Nobody knows what training takes, so that it goes on as it is. */
     private boolean failed;
-
-    /** A decision; {@code othersBytes}: what was reserved then that the budget does not count. */
-    private record Outcome(BudgetReport report, long othersBytes) {}
 
     private NetworkBudget(
             Model model, TrainingTracker tracker, BudgetLevers levers, BudgetOptions options, int accumulate) {
@@ -158,12 +156,15 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         if (outcome == null && !failed) {
             checkRows(model);
             MemoryLedger ledger = tracker.recording().ledger();
+            long begun = System.nanoTime();
             long others = Math.max(0, ledger.reservedBytes(space) - held(model));
             PeakWindow fresh = ledger.openPeakWindow();
             MemoryWorkspace current = Nd4j.getMemoryManager().getCurrentWorkspace();
             first.pause(); // The step that is chosen takes the place of the network's own.
             try {
-                keep(decided(model, others, fresh), fresh);
+                BudgetReport decided = decided(model, others, fresh);
+                long minibatch = HeldMinibatch.of(model).bytes();
+                keep(decided, new ActualPeak(ledger, space, name, fresh, begun, minibatch));
             } catch (BudgetException e) {
                 undo(model, fresh);
                 throw e;
@@ -181,13 +182,13 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         }
     }
 
-    private void keep(Outcome decided, PeakWindow its) {
+    private void keep(BudgetReport decided, ActualPeak peaks) {
         first.close();
         synchronized (this) {
             outcome = decided;
-            window = its;
+            actual = peaks;
         }
-        log.info("{}", decided.report());
+        log.info("{}", decided);
     }
 
     private void undo(Model model, PeakWindow fresh) {
@@ -197,7 +198,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         first.resume();
     }
 
-    private Outcome decided(Model model, long others, PeakWindow peaks) {
+    private BudgetReport decided(Model model, long others, PeakWindow peaks) {
         long begun = System.nanoTime();
         long limit = limit(model);
         String key = key(model);
@@ -218,7 +219,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         if (known.isEmpty()) {
             profile.put(key, choice);
         }
-        BudgetReport report = new BudgetReport(
+        return new BudgetReport(
                 options.toString(),
                 limit,
                 model.batchSize(),
@@ -230,7 +231,6 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
                 known.isPresent(),
                 OptionalLong.empty(),
                 OptionalDouble.empty());
-        return new Outcome(report, others);
     }
 
     /** What makes decisions comparable. */
@@ -296,8 +296,8 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
             throw new IllegalArgumentException(
                     held.rows() == 0
                             ? "A budget cannot be decided: " + held.whyWhole()
-                            : "A budget cannot be decided with a minibatch of " + held.rows()
-                                    + " examples, expected at least " + PassMemory.HIGH);
+                            : "A budget cannot be decided with a minibatch of " + Count.of(held.rows(), "example")
+                                    + ", expected at least " + PassMemory.HIGH);
         }
     }
 
@@ -323,13 +323,11 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
 
     /** What was decided, with what came of it so far; empty before. */
     public synchronized Optional<BudgetReport> report() {
-        Outcome decided = outcome;
-        PeakWindow peaks = window;
-        if (decided == null || peaks == null) {
+        BudgetReport report = outcome;
+        ActualPeak peaks = actual;
+        if (report == null || peaks == null) {
             return Optional.empty();
         }
-        actualPeak = Math.max(actualPeak, peaks.take().reservedBytes(space) - decided.othersBytes());
-        BudgetReport report = decided.report();
         return Optional.of(new BudgetReport(
                 report.asked(),
                 report.limitBytes(),
@@ -340,7 +338,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
                 report.decidingBytes(),
                 report.decidingMillis(),
                 report.remembered(),
-                iterations == 0 ? OptionalLong.empty() : OptionalLong.of(Math.max(actualPeak, report.decidingBytes())),
+                peaks.bytes(),
                 medianMillis()));
     }
 
@@ -361,24 +359,33 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
                 stepNanos[(iterations - UNTIMED) % KEPT] = nanos;
             }
             iterations++;
+            if (actual != null) {
+                actual.iterationEnded();
+            }
+        }
+    }
+
+    /** Results of inference and evaluation are not counted. */
+    @Override
+    public synchronized void phaseEnded(String which, Phase phase, long nanos) {
+        boolean outside = phase == Phase.INFERENCE || phase == Phase.EVALUATION;
+        if (actual != null && outside && which.equals(name)) {
+            actual.passEnded();
         }
     }
 
     @Override
     public void gradientsComputed(Model model) {
-        Outcome decided = outcome;
-        if (decided != null
-                && !toldLarger
-                && isOf(model)
-                && model.batchSize() > decided.report().batch()) {
+        BudgetReport decided = outcome;
+        if (decided != null && !toldLarger && isOf(model) && model.batchSize() > decided.batch()) {
             toldLarger = true;
             log.warn(
-                    "{} is trained with {} examples at once; the budget of {} was decided for {} and does not hold."
+                    "{} is trained with {} at once; the budget of {} was decided for {} and does not hold."
                             + " Give rehearse() the largest minibatch.",
                     name,
-                    model.batchSize(),
-                    ByteSize.format(decided.report().limitBytes()),
-                    decided.report().batch());
+                    Count.of(model.batchSize(), "example"),
+                    ByteSize.format(decided.limitBytes()),
+                    decided.batch());
         }
     }
 
@@ -406,8 +413,8 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         tracker.removeModelObserver(this);
         tracker.removeObserver(this);
         synchronized (this) {
-            if (window != null) {
-                window.close();
+            if (actual != null) {
+                actual.close();
             }
         }
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
+import io.memopt.allocator.event.ExtraPass;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.checkpoint.ChainCuts;
@@ -26,14 +27,20 @@ final class SegmentLever implements ActivationLever {
     SegmentLever(Model model, TrainingTracker tracker) {
         this.model = model;
         this.tracker = tracker;
-        ChainCuts.measure(model, tracker); // The first pass is that of a JVM that has not compiled it yet.
-        this.measured = ChainCuts.measure(model, tracker);
+        measure(model, tracker); // The first pass is that of a JVM that has not compiled it yet.
+        this.measured = measure(model, tracker);
         ChainCuts.of(measured.chain()).forEach(cut -> choices.add(new Keep(cut.ends())));
         Segments cut = ChainCuts.least(measured.chain());
         this.least = cut.count() > 1 ? new Keep(cut.ends()) : Keep.ALL;
         if (!choices.contains(least)) {
             choices.add(least);
         }
+    }
+
+    private static ChainCuts.Measured measure(Model model, TrainingTracker tracker) {
+        ChainCuts.Measured measured = ChainCuts.measure(model, tracker);
+        tracker.extraPass(model, ExtraPass.REHEARSED);
+        return measured;
     }
 
     @Override

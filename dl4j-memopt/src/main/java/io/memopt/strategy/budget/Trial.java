@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
+import io.memopt.allocator.event.ExtraPass;
 import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.analysis.Exactness;
@@ -101,6 +102,7 @@ final class Trial {
             // ND4J makes some constants once in the life of a process, and gradients are made with the first pass.
             held.give(0, PassMemory.HIGH);
             NetworkAccess.computePlainly(model);
+            tracker.extraPass(model, ExtraPass.REHEARSED);
             lean();
             if (canBeCut()) {
                 lever = new SegmentLever(model, tracker);
@@ -170,6 +172,7 @@ final class Trial {
             held.give(0, batch);
             lever.pass(keep);
             tracker.passEnded(model);
+            tracker.extraPass(model, ExtraPass.REHEARSED);
         };
         return PassMemory.record(tracker.recording(), pass);
     }

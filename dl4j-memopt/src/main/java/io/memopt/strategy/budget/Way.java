@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.analysis.Exactness;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.step.StepOptions;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * One way to train.
@@ -41,10 +41,10 @@ record Way(Keep keep, int parts, Reuse reuse) {
                     case PLANNED -> "planned workspaces";
                 });
         if (!keep.isAll()) {
-            words.add(keep.cuts().size() + " checkpointed segments " + keep.cuts());
+            words.add(Count.of(keep.cuts().size(), "checkpointed segment") + " " + keep.cuts());
         }
         if (parts > 1) {
-            words.add(String.format(Locale.ROOT, "parts of %d examples", partOf(batch)));
+            words.add("parts of " + Count.of(partOf(batch), "example"));
         }
         return String.join(", ", words);
     }

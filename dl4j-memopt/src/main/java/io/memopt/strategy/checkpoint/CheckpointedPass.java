@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.checkpoint;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.listeners.training.TrainingTracker;
@@ -147,10 +148,10 @@ public final class CheckpointedPass {
         Segments planned = latest.planned;
         return String.format(
                 Locale.ROOT,
-                "Checkpointing: %d segments of %d layers keep %s of %s of activations, %.0f %% of them; %.0f %% of the forward"
+                "Checkpointing: %s of %s keep %s of %s of activations, %.0f %% of them; %.0f %% of the forward"
                         + " pass is computed again.%s",
-                planned.count(),
-                latest.chain.length(),
+                Count.of(planned.count(), "segment"),
+                Count.of(latest.chain.length(), "layer"),
                 ByteSize.format(planned.bytes(latest.chain)),
                 ByteSize.format(latest.chain.bytes()),
                 100.0 * planned.bytes(latest.chain) / Math.max(1, latest.chain.bytes()),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.precision;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.strategy.NetworkAccess;
 import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
@@ -93,7 +94,7 @@ public final class HalfSettings {
             }
         }
         return notes.size() > 1
-                ? List.of(notes.get(0), "The same goes for " + (notes.size() - 1) + " more layers.")
+                ? List.of(notes.get(0), "The same goes for " + Count.of(notes.size() - 1, "more layer") + ".")
                 : notes;
     }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.step;
 
+import io.memopt.allocator.event.ExtraPass;
 import io.memopt.allocator.event.Phase;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
@@ -117,6 +118,11 @@ final class GradientWork {
             mixed.rollBack();
         }
         minibatches = markedMinibatches;
+    }
+
+    /** The pass of {@code model} that was rolled back is computed again. */
+    void repeats(Model model) {
+        tracker.extraPass(model, ExtraPass.REPEATED);
     }
 
     /** Minibatches gathered that no update has used yet. */

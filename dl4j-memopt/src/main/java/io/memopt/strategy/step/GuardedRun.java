@@ -76,6 +76,7 @@ final class GuardedRun {
                 if (next.isEmpty()) {
                     throw e;
                 }
+                work.repeats(model);
                 before.restore(); // what the guard tried may have drawn random numbers
                 work.options(next.get(), model);
             }

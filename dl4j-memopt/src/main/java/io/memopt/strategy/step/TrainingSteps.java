@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.step;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.listeners.training.ModelObserver;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.SolverAccess;
@@ -187,9 +188,9 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
         }
         if (entry.work.pending() > 0) {
             log.warn(
-                    "Gradients of {} minibatches of {} were gathered for an update that needs {}, and are dropped. Call"
+                    "Gradients of {} of {}, gathered for an update that needs {}, are dropped. Call"
                             + " applyGathered() before closing to use them.",
-                    entry.work.pending(),
+                    Count.of(entry.work.pending(), "minibatch"),
                     tracker.track(model),
                     entry.options.accumulate());
         }

@@ -21,12 +21,15 @@ import io.memopt.verify.TwinRun;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.IntConsumer;
+import java.util.stream.IntStream;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -110,6 +113,38 @@ class BudgetTest {
             assertThat(report.chosen().parts()).isGreaterThan(1);
             assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(report.limitBytes());
         }
+    }
+
+    /** The budget counts one minibatch: what a program reads ahead, keeps, or had before is its own. */
+    @Test
+    void actualPeak_isOfTheChosenWay_howeverManyMinibatchesThereAre() {
+        Model network = Networks.LENET.create(WorkspaceMode.ENABLED);
+        List<DataSet> before = minibatches(0, 40);
+        List<DataSet> kept = new ArrayList<>();
+        MemOptConfig config = MemOptConfig.builder().budget("1 GiB").build();
+        try (MemOpt memopt = MemOpt.attach(network, config)) {
+            memopt.rehearse(Networks.LENET.data(BATCH, 7));
+            long predicted = memopt.budget().orElseThrow().chosen().peakBytes();
+            for (DataSet each : before.subList(0, ITERATIONS)) {
+                Networks.fit(network, each);
+            }
+            for (int i = 0; i < 40; i++) {
+                kept.add(Networks.LENET.data(BATCH, i));
+                Networks.fit(network, kept.get(i));
+            }
+            ((MultiLayerNetwork) network).output(Nd4j.rand(2000, 784));
+            Networks.fit(network, kept.get(0));
+
+            assertThat(memopt.budget().orElseThrow().actualPeakBytes().orElseThrow())
+                    .isCloseTo(predicted, withinPercentage(5));
+        }
+        assertThat(before).hasSize(40);
+    }
+
+    private static List<DataSet> minibatches(int from, int to) {
+        return IntStream.range(from, to)
+                .mapToObj(i -> Networks.LENET.data(BATCH, i))
+                .toList();
     }
 
     private static long leastOfLeNet() {

@@ -103,6 +103,11 @@ public enum Metric {
             null,
             Type.FLOW,
             "Iterations that ran out of memory, were undone, and came through in another way"),
+    EXTRA_PASSES(
+            "memopt.extra.passes",
+            null,
+            Type.FLOW,
+            "Forward and backward passes that are no iterations: of copies, to rehearse, to verify, to repeat"),
     ALLOCATIONS("memopt.allocations", null, Type.FLOW, "Number of allocations that hold memory of their own"),
     ALLOCATED("memopt.allocated", "bytes", Type.FLOW, "Bytes obtained from the operating system or driver"),
     FREED("memopt.freed", "bytes", Type.FLOW, "Bytes given back to the operating system or driver"),

@@ -95,6 +95,11 @@ public interface RecorderFigures {
         return 0;
     }
 
+    /** Passes so far that were no iterations, by kind in lower case; none ever decreases. */
+    default Map<String, Long> extraPasses() {
+        return Map.of();
+    }
+
     /** What prefetching iterators of the process did so far. */
     default PrefetchFigures prefetch() {
         return PrefetchFigures.NONE;

@@ -58,6 +58,7 @@ public final class RecorderMetrics extends PassBinder {
         double left = figures.iterationsLeft();
         rows.put(Metric.HEADROOM_ITERATIONS, Double.isInfinite(left) ? Double.NaN : left);
         rows.put(Metric.OOM_RECOVERIES, figures.recoveries());
+        figures.extraPasses().forEach((kind, passes) -> rows.put(Metric.EXTRA_PASSES, passes, "kind", kind));
         rows.put(Metric.LEAKED_PREFETCHERS, figures.leakedPrefetchers());
         prefetch(rows, figures.prefetch());
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.listeners.metrics;
 
+import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -170,7 +171,8 @@ public final class TrainingTimers extends PassBinder implements TrainingFigures,
         if (network.isEmpty()) {
             return NONE;
         }
-        return removed.containsKey(network) ? BoundedNames.OTHER : labels.labelOf(network);
+        boolean shared = removed.containsKey(network) || Owner.isTrial(network);
+        return shared ? BoundedNames.OTHER : labels.labelOf(network);
     }
 
     // ---- meters

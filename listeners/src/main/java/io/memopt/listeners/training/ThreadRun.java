@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.listeners.training;
 
+import io.memopt.allocator.event.ExtraPass;
 import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
@@ -164,10 +165,13 @@ final class ThreadRun {
         }
     }
 
-    /** The pass goes on, or another one of the same iteration begins, with the {@code next} visit of {@code as}. */
+    /** The pass goes on, or the first or another one of an iteration begins, with the {@code next} visit of {@code as}. */
     void goesOn(TrackedNetwork of, Phase as, int next) {
         switchTo(of);
         gradientScopeOpened = false;
+        if (iterationStart == 0) {
+            iterationStart = System.nanoTime();
+        }
         iterationGoesOn = !allOpen;
         enter(as == Phase.FORWARD ? Mode.FORWARD : Mode.BACKWARD, next - 1);
     }
@@ -178,18 +182,34 @@ final class ThreadRun {
         enter(Mode.UPDATE, -1);
     }
 
-    /** Training of one iteration is over. */
+    /** A pass is over that is no iteration; the next iteration does not begin before now, unless this was amid one. */
+    void extraPass(TrackedNetwork of, ExtraPass kind) {
+        if (kind != ExtraPass.VERIFIED) {
+            iterationStart = of.withoutWorkspaces() ? System.nanoTime() : 0;
+        }
+        for (TrainingObserver observer : observers) {
+            observer.extraPass(of.name(), kind);
+        }
+    }
+
+    /** Training of one iteration is over, or a pass of a copy that is only tried. */
     void iterationEnded(TrackedNetwork of, long iteration, long epoch) {
         switchTo(of);
         long now = System.nanoTime();
         long nanos = iterationStart == 0 ? 0 : now - iterationStart;
-        ledger.iterationEnded(of.ownerOf(Phase.UPDATE), iteration, epoch);
-        ThreadContext.current().iteration(ledger.owners(), iteration + 1);
+        if (!of.isTrial()) {
+            ledger.iterationEnded(of.ownerOf(Phase.UPDATE), iteration, epoch);
+            ThreadContext.current().iteration(ledger.owners(), iteration + 1);
+        }
         // Without workspaces nothing announces the next forward pass, so it begins now.
         enter(of.withoutWorkspaces() ? Mode.FORWARD : Mode.IDLE, -1);
         iterationStart = of.withoutWorkspaces() ? now : 0;
-        for (TrainingObserver observer : observers) {
-            observer.iterationEnded(of.name(), iteration, epoch, nanos);
+        if (of.isTrial()) {
+            extraPass(of, ExtraPass.TRIED);
+        } else {
+            for (TrainingObserver observer : observers) {
+                observer.iterationEnded(of.name(), iteration, epoch, nanos);
+            }
         }
         of.classifyAfterIteration();
     }
@@ -314,7 +334,11 @@ final class ThreadRun {
         TrackedNetwork of = network;
         if (of != null && phase != Phase.NONE) {
             for (TrainingObserver observer : observers) {
-                observer.phaseEnded(of.name(), phase, now - phaseStart);
+                if (of.isTrial()) {
+                    observer.trialPhaseEnded(of.name(), phase, now - phaseStart);
+                } else {
+                    observer.phaseEnded(of.name(), phase, now - phaseStart);
+                }
             }
         }
         phaseStart = now;

@@ -47,6 +47,7 @@ final class TrackedNetwork {
     private final WeakReference<Model> original;
     private final NetworkLayout layout;
     private final boolean withoutWorkspaces;
+    private final boolean trial;
     private final Map<Phase, Integer> phaseOwners = new EnumMap<>(Phase.class);
     private final Map<Phase, int[]> layerOwners = new EnumMap<>(Phase.class);
     private final ConfigurationIdentity configurations;
@@ -64,6 +65,7 @@ final class TrackedNetwork {
         this.model = new WeakReference<>(model);
         this.original = new WeakReference<>(original);
         this.layout = NetworkLayout.of(model);
+        this.trial = Owner.isTrial(name);
         this.withoutWorkspaces = trainingMode(model) == WorkspaceMode.NONE;
         this.configurations = new ConfigurationIdentity(model);
         OwnerTable owners = recording.ledger().owners();
@@ -104,6 +106,11 @@ final class TrackedNetwork {
     /** True when training uses no workspaces, so that layers cannot be told apart. */
     boolean withoutWorkspaces() {
         return withoutWorkspaces;
+    }
+
+    /** True for a copy that is only tried: its iterations are none of training's. */
+    boolean isTrial() {
+        return trial;
     }
 
     /** Passes of {@code other} are this network's from now on, and those of an earlier one are not. */

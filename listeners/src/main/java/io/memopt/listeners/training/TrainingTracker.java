@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.listeners.training;
 
+import io.memopt.allocator.event.ExtraPass;
+import io.memopt.allocator.event.Owner;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.nd4j.Recording;
@@ -87,6 +89,16 @@ public final class TrainingTracker implements ScopeObserver {
         return known != null ? known.name() : add(model).name();
     }
 
+    /**
+     * Observes {@code copy} of {@code original} only for what its passes take: they are no iterations of training, and observers hear
+     * of them as {@link ExtraPass#TRIED}.
+     */
+    public synchronized void trackTrial(Model copy, Model original) {
+        TrackedNetwork known = find(original);
+        String name = known == null ? original.getClass().getSimpleName() : known.name();
+        add(new TrackedNetwork(Owner.trialOf(name), copy, copy, recording), copy);
+    }
+
     /** Forgets {@code model} and its copies; does nothing when it is not observed. */
     public void untrack(Model model) {
         copiesOf(model).forEach(this::untrack);
@@ -112,9 +124,17 @@ public final class TrainingTracker implements ScopeObserver {
         return original == null ? model : original;
     }
 
-    /** Names of the networks that are observed now. */
+    /** Names of the networks that are observed now; copies that are only tried are not among them. */
     public List<String> networks() {
-        return networks.stream().map(TrackedNetwork::name).toList();
+        return networks.stream()
+                .filter(network -> !network.isTrial())
+                .map(TrackedNetwork::name)
+                .toList();
+    }
+
+    /** Whether nothing is observed, not even a copy. */
+    public boolean isIdle() {
+        return networks.isEmpty();
     }
 
     @Override
@@ -216,6 +236,14 @@ public final class TrainingTracker implements ScopeObserver {
         }
     }
 
+    /** Tells that a pass of {@code model}, on the calling thread, was no iteration of training. */
+    public void extraPass(Model model, ExtraPass kind) {
+        TrackedNetwork network = observed(model);
+        if (network != null) {
+            runs.get().extraPass(network, kind);
+        }
+    }
+
     /** Tells that gradients of one of several passes of an iteration are known, as a listener would of a single one. */
     public void passEnded(Model model) {
         onGradients(model);
@@ -245,7 +273,9 @@ public final class TrainingTracker implements ScopeObserver {
         TrackedNetwork network = observed(model);
         if (network != null) {
             runs.get().iterationEnded(network, iteration, epoch);
-            modelObservers.forEach(observer -> observer.iterationEnded(model));
+            if (!network.isTrial()) {
+                modelObservers.forEach(observer -> observer.iterationEnded(model));
+            }
         } else {
             runs.get().layerTrained();
         }
@@ -280,7 +310,9 @@ public final class TrainingTracker implements ScopeObserver {
 
     private TrackedNetwork add(TrackedNetwork added, Model model) {
         networks.add(added);
-        observers.forEach(observer -> observer.networkAttached(added.name()));
+        if (!added.isTrial()) {
+            observers.forEach(observer -> observer.networkAttached(added.name()));
+        }
         added.classifyFlatArrays();
         CLEANER.register(model, () -> forget(added));
         return added;
@@ -298,7 +330,7 @@ public final class TrainingTracker implements ScopeObserver {
     }
 
     private synchronized void forget(TrackedNetwork network) {
-        if (networks.remove(network)) {
+        if (networks.remove(network) && !network.isTrial()) {
             observers.forEach(observer -> observer.networkRemoved(network.name()));
         }
     }

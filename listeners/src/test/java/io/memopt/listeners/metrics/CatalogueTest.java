@@ -54,6 +54,11 @@ class CatalogueTest {
                 public Map<String, Long> deviceMemory() {
                     return Map.of("arrays", 3L, "unattributed", 4L);
                 }
+
+                @Override
+                public Map<String, Long> extraPasses() {
+                    return Map.of("tried", 9L, "repeated", 1L);
+                }
             })
             .build();
     private final io.micrometer.prometheus.PrometheusMeterRegistry simpleclient =

@@ -57,47 +57,47 @@ final class BackendDescriptor implements AutoCloseable {
         return pointer;
     }
 
-    BackendDescriptor longs(int attribute, long... values) {
+    BackendDescriptor longs(BackendAttribute attribute, long... values) {
         try (LongPointer array = new LongPointer(values)) {
             return set(attribute, INT64, values.length, array);
         }
     }
 
     /** Of an enumeration of cuDNN's, {@code type}. */
-    BackendDescriptor number(int attribute, int type, int value) {
+    BackendDescriptor number(BackendAttribute attribute, int type, int value) {
         try (IntPointer array = new IntPointer(new int[] {value})) {
             return set(attribute, type, 1, array);
         }
     }
 
-    BackendDescriptor real(int attribute, float value) {
+    BackendDescriptor real(BackendAttribute attribute, float value) {
         try (FloatPointer array = new FloatPointer(new float[] {value})) {
             return set(attribute, FLOAT, 1, array);
         }
     }
 
-    BackendDescriptor handle(int attribute, Pointer handle) {
+    BackendDescriptor handle(BackendAttribute attribute, Pointer handle) {
         return addresses(attribute, HANDLE, handle.address());
     }
 
     /** On the device. */
-    BackendDescriptor places(int attribute, long... addresses) {
+    BackendDescriptor places(BackendAttribute attribute, long... addresses) {
         return addresses(attribute, ADDRESS, addresses);
     }
 
-    BackendDescriptor descriptor(int attribute, BackendDescriptor other) {
+    BackendDescriptor descriptor(BackendAttribute attribute, BackendDescriptor other) {
         return addresses(attribute, DESCRIPTOR, other.pointer.address());
     }
 
-    private BackendDescriptor addresses(int attribute, int type, long... addresses) {
+    private BackendDescriptor addresses(BackendAttribute attribute, int type, long... addresses) {
         try (LongPointer array = new LongPointer(addresses)) {
             return set(attribute, type, addresses.length, array);
         }
     }
 
-    private BackendDescriptor set(int attribute, int type, long count, Pointer values) {
+    private BackendDescriptor set(BackendAttribute attribute, int type, long count, Pointer values) {
         CudnnStream.check(
-                "cudnnBackendSetAttribute " + attribute, library.set(pointer, attribute, type, count, values));
+                "cudnnBackendSetAttribute " + attribute, library.set(pointer, attribute.number, type, count, values));
         return this;
     }
 
@@ -107,7 +107,7 @@ final class BackendDescriptor implements AutoCloseable {
     }
 
     /** An attribute of one number of 64 bits. */
-    long getLong(int attribute) {
+    long getLong(BackendAttribute attribute) {
         try (LongPointer value = new LongPointer(1)) {
             get(attribute, INT64, 1, value);
             return value.get();
@@ -115,7 +115,7 @@ final class BackendDescriptor implements AutoCloseable {
     }
 
     /** Values of an enumeration of cuDNN's, {@code type}; at most {@code room} of them. */
-    List<Integer> getNumbers(int attribute, int type, int room) {
+    List<Integer> getNumbers(BackendAttribute attribute, int type, int room) {
         try (IntPointer values = new IntPointer(room)) {
             int count = Math.toIntExact(get(attribute, type, room, values));
             int[] numbers = new int[Math.min(count, room)];
@@ -125,7 +125,7 @@ final class BackendDescriptor implements AutoCloseable {
     }
 
     /** As {@link #getDescriptors}, exactly one. */
-    BackendDescriptor getDescriptor(int attribute, Kind kind) {
+    BackendDescriptor getDescriptor(BackendAttribute attribute, Kind kind) {
         List<BackendDescriptor> found = getDescriptors(attribute, kind, 1);
         if (found.isEmpty()) {
             throw new LayerEngineException("cuDNN gives no " + kind + " for attribute " + attribute + ".");
@@ -134,7 +134,7 @@ final class BackendDescriptor implements AutoCloseable {
     }
 
     /** New descriptors, of {@code kind}, that cuDNN fills in; those who ask close them. At most {@code room} of them. */
-    List<BackendDescriptor> getDescriptors(int attribute, Kind kind, int room) {
+    List<BackendDescriptor> getDescriptors(BackendAttribute attribute, Kind kind, int room) {
         int count = Math.toIntExact(Math.min(room, get(attribute, DESCRIPTOR, 0, null)));
         List<BackendDescriptor> found = new ArrayList<>();
         if (count == 0) {
@@ -151,11 +151,11 @@ final class BackendDescriptor implements AutoCloseable {
         }
     }
 
-    private long get(int attribute, int type, int room, @Nullable Pointer values) {
+    private long get(BackendAttribute attribute, int type, int room, @Nullable Pointer values) {
         try (LongPointer count = new LongPointer(1)) {
             CudnnStream.check(
                     "cudnnBackendGetAttribute " + attribute,
-                    library.get(pointer, attribute, type, room, count, values));
+                    library.get(pointer, attribute.number, type, room, count, values));
             return count.get();
         }
     }

@@ -2,6 +2,48 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.cudnn;
 
+import static io.memopt.allocator.cudnn.BackendAttribute.BWD_DATA_ALPHA;
+import static io.memopt.allocator.cudnn.BackendAttribute.BWD_DATA_BETA;
+import static io.memopt.allocator.cudnn.BackendAttribute.BWD_DATA_CONV_DESC;
+import static io.memopt.allocator.cudnn.BackendAttribute.BWD_DATA_DX;
+import static io.memopt.allocator.cudnn.BackendAttribute.BWD_DATA_DY;
+import static io.memopt.allocator.cudnn.BackendAttribute.BWD_DATA_W;
+import static io.memopt.allocator.cudnn.BackendAttribute.BWD_FILTER_ALPHA;
+import static io.memopt.allocator.cudnn.BackendAttribute.BWD_FILTER_BETA;
+import static io.memopt.allocator.cudnn.BackendAttribute.BWD_FILTER_CONV_DESC;
+import static io.memopt.allocator.cudnn.BackendAttribute.BWD_FILTER_DW;
+import static io.memopt.allocator.cudnn.BackendAttribute.BWD_FILTER_DY;
+import static io.memopt.allocator.cudnn.BackendAttribute.BWD_FILTER_X;
+import static io.memopt.allocator.cudnn.BackendAttribute.CONVOLUTION_COMP_TYPE;
+import static io.memopt.allocator.cudnn.BackendAttribute.CONVOLUTION_CONV_MODE;
+import static io.memopt.allocator.cudnn.BackendAttribute.CONVOLUTION_DILATIONS;
+import static io.memopt.allocator.cudnn.BackendAttribute.CONVOLUTION_FILTER_STRIDES;
+import static io.memopt.allocator.cudnn.BackendAttribute.CONVOLUTION_POST_PADDINGS;
+import static io.memopt.allocator.cudnn.BackendAttribute.CONVOLUTION_PRE_PADDINGS;
+import static io.memopt.allocator.cudnn.BackendAttribute.CONVOLUTION_SPATIAL_DIMS;
+import static io.memopt.allocator.cudnn.BackendAttribute.ENGINECFG_ENGINE;
+import static io.memopt.allocator.cudnn.BackendAttribute.ENGINEHEUR_MODE;
+import static io.memopt.allocator.cudnn.BackendAttribute.ENGINEHEUR_OPERATION_GRAPH;
+import static io.memopt.allocator.cudnn.BackendAttribute.ENGINEHEUR_RESULTS;
+import static io.memopt.allocator.cudnn.BackendAttribute.ENGINE_BEHAVIOR_NOTE;
+import static io.memopt.allocator.cudnn.BackendAttribute.ENGINE_GLOBAL_INDEX;
+import static io.memopt.allocator.cudnn.BackendAttribute.ENGINE_NUMERICAL_NOTE;
+import static io.memopt.allocator.cudnn.BackendAttribute.ENGINE_OPERATION_GRAPH;
+import static io.memopt.allocator.cudnn.BackendAttribute.FORWARD_ALPHA;
+import static io.memopt.allocator.cudnn.BackendAttribute.FORWARD_BETA;
+import static io.memopt.allocator.cudnn.BackendAttribute.FORWARD_CONV_DESC;
+import static io.memopt.allocator.cudnn.BackendAttribute.FORWARD_W;
+import static io.memopt.allocator.cudnn.BackendAttribute.FORWARD_X;
+import static io.memopt.allocator.cudnn.BackendAttribute.FORWARD_Y;
+import static io.memopt.allocator.cudnn.BackendAttribute.OPERATIONGRAPH_ENGINE_GLOBAL_COUNT;
+import static io.memopt.allocator.cudnn.BackendAttribute.OPERATIONGRAPH_HANDLE;
+import static io.memopt.allocator.cudnn.BackendAttribute.OPERATIONGRAPH_OPS;
+import static io.memopt.allocator.cudnn.BackendAttribute.TENSOR_BYTE_ALIGNMENT;
+import static io.memopt.allocator.cudnn.BackendAttribute.TENSOR_DATA_TYPE;
+import static io.memopt.allocator.cudnn.BackendAttribute.TENSOR_DIMENSIONS;
+import static io.memopt.allocator.cudnn.BackendAttribute.TENSOR_STRIDES;
+import static io.memopt.allocator.cudnn.BackendAttribute.TENSOR_UNIQUE_ID;
+
 import io.memopt.allocator.cudnn.BackendDescriptor.Kind;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -16,7 +58,7 @@ import org.jspecify.annotations.Nullable;
  * One pass of one convolution as a graph of one operation, in FLOAT and NCHW, and the engines that can do it: first those that
  * cuDNN's heuristic proposes, the best first, then all others as they come. Arrays begin at multiples of {@value #ALIGNMENT} bytes.
  *
- * <p>Attributes by number: {@code cudnn_backend.h}. Threading: one thread at a time.
+ * <p>Threading: one thread at a time.
  */
 final class BackendGraph implements AutoCloseable {
     static final int ALIGNMENT = 16;
@@ -78,8 +120,8 @@ final class BackendGraph implements AutoCloseable {
         this.unfit = unfit;
         this.deterministic = deterministic;
         try {
-            this.graph = open(Kind.GRAPH).handle(800, stream.handle);
-            graph.descriptor(801, operation(shape, pass, adds)).finish();
+            this.graph = open(Kind.GRAPH).handle(OPERATIONGRAPH_HANDLE, stream.handle);
+            graph.descriptor(OPERATIONGRAPH_OPS, operation(shape, pass, adds)).finish();
         } catch (RuntimeException e) {
             close();
             throw e;
@@ -96,51 +138,51 @@ final class BackendGraph implements AutoCloseable {
         BackendDescriptor operation = switch (pass) {
             case FORWARD ->
                 open(Kind.FORWARD)
-                        .real(700, 1)
-                        .real(701, beta)
-                        .descriptor(702, way)
-                        .descriptor(703, w)
-                        .descriptor(704, x)
-                        .descriptor(705, y);
+                        .real(FORWARD_ALPHA, 1)
+                        .real(FORWARD_BETA, beta)
+                        .descriptor(FORWARD_CONV_DESC, way)
+                        .descriptor(FORWARD_W, w)
+                        .descriptor(FORWARD_X, x)
+                        .descriptor(FORWARD_Y, y);
             case BACKWARD_DATA ->
                 open(Kind.BACKWARD_DATA)
-                        .real(706, 1)
-                        .real(707, beta)
-                        .descriptor(708, way)
-                        .descriptor(709, w)
-                        .descriptor(710, x)
-                        .descriptor(711, y);
+                        .real(BWD_DATA_ALPHA, 1)
+                        .real(BWD_DATA_BETA, beta)
+                        .descriptor(BWD_DATA_CONV_DESC, way)
+                        .descriptor(BWD_DATA_W, w)
+                        .descriptor(BWD_DATA_DX, x)
+                        .descriptor(BWD_DATA_DY, y);
             case BACKWARD_FILTER ->
                 open(Kind.BACKWARD_FILTER)
-                        .real(712, 1)
-                        .real(713, beta)
-                        .descriptor(714, way)
-                        .descriptor(715, w)
-                        .descriptor(716, x)
-                        .descriptor(717, y);
+                        .real(BWD_FILTER_ALPHA, 1)
+                        .real(BWD_FILTER_BETA, beta)
+                        .descriptor(BWD_FILTER_CONV_DESC, way)
+                        .descriptor(BWD_FILTER_DW, w)
+                        .descriptor(BWD_FILTER_X, x)
+                        .descriptor(BWD_FILTER_DY, y);
         };
         return operation.finish();
     }
 
     private BackendDescriptor tensor(long name, long first, long second, long third, long fourth) {
         return open(Kind.TENSOR)
-                .longs(900, ALIGNMENT)
-                .number(901, TYPE_DATA, DATA_FLOAT)
-                .longs(902, first, second, third, fourth)
-                .longs(903, second * third * fourth, third * fourth, fourth, 1)
-                .longs(906, name)
+                .longs(TENSOR_BYTE_ALIGNMENT, ALIGNMENT)
+                .number(TENSOR_DATA_TYPE, TYPE_DATA, DATA_FLOAT)
+                .longs(TENSOR_DIMENSIONS, first, second, third, fourth)
+                .longs(TENSOR_STRIDES, second * third * fourth, third * fourth, fourth, 1)
+                .longs(TENSOR_UNIQUE_ID, name)
                 .finish();
     }
 
     private BackendDescriptor convolution(ConvolutionShape shape) {
         return open(Kind.CONVOLUTION)
-                .number(100, TYPE_DATA, DATA_FLOAT)
-                .number(101, TYPE_CONVOLUTION_MODE, CROSS_CORRELATION)
-                .longs(102, shape.dilationHeight(), shape.dilationWidth())
-                .longs(103, shape.strideHeight(), shape.strideWidth())
-                .longs(104, shape.padHeight(), shape.padWidth())
-                .longs(105, shape.padHeight(), shape.padWidth())
-                .longs(106, 2)
+                .number(CONVOLUTION_COMP_TYPE, TYPE_DATA, DATA_FLOAT)
+                .number(CONVOLUTION_CONV_MODE, TYPE_CONVOLUTION_MODE, CROSS_CORRELATION)
+                .longs(CONVOLUTION_DILATIONS, shape.dilationHeight(), shape.dilationWidth())
+                .longs(CONVOLUTION_FILTER_STRIDES, shape.strideHeight(), shape.strideWidth())
+                .longs(CONVOLUTION_POST_PADDINGS, shape.padHeight(), shape.padWidth())
+                .longs(CONVOLUTION_PRE_PADDINGS, shape.padHeight(), shape.padWidth())
+                .longs(CONVOLUTION_SPATIAL_DIMS, 2)
                 .finish();
     }
 
@@ -161,14 +203,14 @@ final class BackendGraph implements AutoCloseable {
         List<Integer> ids = new ArrayList<>();
         Set<Long> seen = new HashSet<>();
         for (int i = 0; i < proposals().size(); i++) {
-            try (BackendDescriptor engine = proposals().get(i).getDescriptor(300, Kind.ENGINE)) {
-                seen.add(engine.getLong(1301));
+            try (BackendDescriptor engine = proposals().get(i).getDescriptor(ENGINECFG_ENGINE, Kind.ENGINE)) {
+                seen.add(engine.getLong(ENGINE_GLOBAL_INDEX));
                 if (isAllowed(engine, math) && ids.size() < MOST_ALLOWED) {
                     ids.add(ConvolutionPass.FIRST_PROPOSAL + i);
                 }
             }
         }
-        long engines = math == ConvolutionMath.FMA ? graph.getLong(802) : 0;
+        long engines = math == ConvolutionMath.FMA ? graph.getLong(OPERATIONGRAPH_ENGINE_GLOBAL_COUNT) : 0;
         for (int index = 0; index < engines; index++) {
             if (!seen.contains((long) index) && !unfit.get(index) && engine(index, math) != null) {
                 ids.add(ConvolutionPass.FIRST_ENGINE + index);
@@ -188,7 +230,7 @@ final class BackendGraph implements AutoCloseable {
             return null;
         }
         BackendDescriptor proposal = proposals().get(index);
-        try (BackendDescriptor engine = proposal.getDescriptor(300, Kind.ENGINE)) {
+        try (BackendDescriptor engine = proposal.getDescriptor(ENGINECFG_ENGINE, Kind.ENGINE)) {
             return isAllowed(engine, math) ? proposal : null;
         }
     }
@@ -206,10 +248,10 @@ final class BackendGraph implements AutoCloseable {
     private List<BackendDescriptor> propose() {
         try {
             return open(Kind.HEURISTICS)
-                    .descriptor(201, graph)
-                    .number(200, TYPE_HEURISTIC, HEURISTIC_A)
+                    .descriptor(ENGINEHEUR_OPERATION_GRAPH, graph)
+                    .number(ENGINEHEUR_MODE, TYPE_HEURISTIC, HEURISTIC_A)
                     .finish()
-                    .getDescriptors(202, Kind.ENGINE_CONFIGURATION, MOST_PROPOSALS);
+                    .getDescriptors(ENGINEHEUR_RESULTS, Kind.ENGINE_CONFIGURATION, MOST_PROPOSALS);
         } catch (LayerEngineException e) {
             return List.of();
         }
@@ -217,9 +259,13 @@ final class BackendGraph implements AutoCloseable {
 
     private @Nullable BackendDescriptor engine(int index, ConvolutionMath math) {
         try (BackendDescriptor engine = new BackendDescriptor(library, Kind.ENGINE)) {
-            engine.descriptor(1300, graph).longs(1301, index).finish();
+            engine.descriptor(ENGINE_OPERATION_GRAPH, graph)
+                    .longs(ENGINE_GLOBAL_INDEX, index)
+                    .finish();
             if (isAllowed(engine, math)) {
-                return open(Kind.ENGINE_CONFIGURATION).descriptor(300, engine).finish();
+                return open(Kind.ENGINE_CONFIGURATION)
+                        .descriptor(ENGINECFG_ENGINE, engine)
+                        .finish();
             }
             if (!isAllowed(engine, ConvolutionMath.FMA) && !isAllowed(engine, ConvolutionMath.TF32)) {
                 unfit.set(index);
@@ -231,13 +277,14 @@ final class BackendGraph implements AutoCloseable {
     }
 
     private boolean isAllowed(BackendDescriptor engine, ConvolutionMath math) {
-        List<Integer> numerical = engine.getNumbers(1303, TYPE_NUMERICAL_NOTE, MOST_NOTES);
+        List<Integer> numerical = engine.getNumbers(ENGINE_NUMERICAL_NOTE, TYPE_NUMERICAL_NOTE, MOST_NOTES);
         boolean rounds = numerical.contains(TENSOR_CORE) || numerical.contains(DOWN_CONVERT_INPUTS);
         return rounds == (math == ConvolutionMath.TF32)
                 && !numerical.contains(REDUCED_PRECISION_REDUCTION)
                 && !numerical.contains(STRICT_NAN_PROPAGATION)
                 && !(deterministic && numerical.contains(NONDETERMINISTIC))
-                && !engine.getNumbers(1305, TYPE_BEHAVIOR_NOTE, MOST_NOTES).contains(RUNTIME_COMPILATION);
+                && !engine.getNumbers(ENGINE_BEHAVIOR_NOTE, TYPE_BEHAVIOR_NOTE, MOST_NOTES)
+                        .contains(RUNTIME_COMPILATION);
     }
 
     @Override

@@ -27,14 +27,16 @@ final class BackendPlan implements AutoCloseable {
     private BackendPlan(BackendLibrary library, BackendDescriptor plan) {
         this.library = library;
         this.plan = plan;
-        this.scratchBytes = plan.getLong(402);
+        this.scratchBytes = plan.getLong(BackendAttribute.EXECUTION_PLAN_WORKSPACE_SIZE);
     }
 
     /** The plan for {@code proposal}, which is to live as long; null when cuDNN cannot carry it out. */
     static @Nullable BackendPlan of(BackendLibrary library, CudnnStream stream, BackendDescriptor proposal) {
         BackendDescriptor plan = new BackendDescriptor(library, Kind.PLAN);
         try {
-            plan.handle(400, stream.handle).descriptor(401, proposal).finish();
+            plan.handle(BackendAttribute.EXECUTION_PLAN_HANDLE, stream.handle)
+                    .descriptor(BackendAttribute.EXECUTION_PLAN_ENGINE_CONFIG, proposal)
+                    .finish();
             return new BackendPlan(library, plan);
         } catch (LayerEngineException e) {
             plan.close();
@@ -63,9 +65,9 @@ final class BackendPlan implements AutoCloseable {
             latest.remove(0).descriptor.close();
         }
         BackendDescriptor fresh = new BackendDescriptor(library, Kind.ARGUMENTS)
-                .longs(1000, BackendGraph.X, BackendGraph.W, BackendGraph.Y)
-                .places(1001, x, w, y)
-                .places(1003, scratch)
+                .longs(BackendAttribute.VARIANT_PACK_UNIQUE_IDS, BackendGraph.X, BackendGraph.W, BackendGraph.Y)
+                .places(BackendAttribute.VARIANT_PACK_DATA_POINTERS, x, w, y)
+                .places(BackendAttribute.VARIANT_PACK_WORKSPACE, scratch)
                 .finish();
         latest.add(new Arguments(x, w, y, scratch, fresh));
         return fresh;

@@ -12,6 +12,7 @@ import static org.bytedeco.cuda.global.cudnn.cudnnConvolutionBackwardBias;
 import static org.bytedeco.cuda.global.cudnn.cudnnGetVersion;
 import static org.bytedeco.cuda.global.cudnn.cudnnSetTensor4dDescriptor;
 
+import io.memopt.allocator.event.Count;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -264,8 +265,8 @@ final class CudnnEngine implements LayerEngine {
     private CudnnStream open(StreamKey key) {
         closeThoseOfDeadThreads();
         if (streams.size() >= MOST_STREAMS) {
-            throw new LayerEngineException(
-                    "cuDNN already serves " + streams.size() + " threads, the most it may. Train with fewer.");
+            throw new LayerEngineException("cuDNN already serves " + Count.of(streams.size(), "thread")
+                    + ", the most it may. Train with fewer.");
         }
         CudaContext context = AtomicAllocator.getInstance().getDeviceContext();
         CudnnStream stream = new CudnnStream(context, key.device(), options, hooks);

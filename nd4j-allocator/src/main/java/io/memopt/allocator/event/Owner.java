@@ -15,6 +15,8 @@ import java.util.Objects;
  */
 public record Owner(String network, String layer, Phase phase, Category category, String workspace) {
 
+    private static final String TRIAL = " trial";
+
     /** Nobody known. */
     public static final Owner UNKNOWN = new Owner("", "", Phase.NONE, Category.OTHER, "");
 
@@ -24,6 +26,16 @@ public record Owner(String network, String layer, Phase phase, Category category
         Objects.requireNonNull(phase, "phase");
         Objects.requireNonNull(category, "category");
         Objects.requireNonNull(workspace, "workspace");
+    }
+
+    /** Name for a copy of {@code network}, or of a network of that type, that is only tried. */
+    public static String trialOf(String network) {
+        return network + TRIAL;
+    }
+
+    /** Whether {@code network} names a copy that is only tried, see {@link ExtraPass#TRIED}. */
+    public static boolean isTrial(String network) {
+        return network.endsWith(TRIAL);
     }
 
     /** The same owner with another category. */

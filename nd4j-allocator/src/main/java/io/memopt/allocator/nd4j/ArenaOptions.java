@@ -8,10 +8,10 @@ import java.time.Duration;
  * When arenas give bytes back.
  *
  * @param trimAfter regions in a row that need less than three quarters of an arena before it shrinks, at least 1
- * @param idleAfter time without an open scope after which a thread's arena is given back until it is needed again, at most a
+ * @param releaseIdleAfter time without an open scope after which a thread's arena is given back until it is needed again, at most a
  *     year; zero for never
  */
-public record ArenaOptions(int trimAfter, Duration idleAfter) {
+public record ArenaOptions(int trimAfter, Duration releaseIdleAfter) {
     /** 256 regions: an evaluation of some minibatches between epochs costs no block. */
     public static final int DEFAULT_TRIM_AFTER = 256;
 
@@ -24,8 +24,8 @@ public record ArenaOptions(int trimAfter, Duration idleAfter) {
         if (trimAfter < 1) {
             throw new IllegalArgumentException("trimAfter=" + trimAfter + ", expected at least 1");
         }
-        if (idleAfter.isNegative() || idleAfter.compareTo(MOST_IDLE) > 0) {
-            throw new IllegalArgumentException("idleAfter=" + idleAfter + ", expected 0 to " + MOST_IDLE);
+        if (releaseIdleAfter.isNegative() || releaseIdleAfter.compareTo(MOST_IDLE) > 0) {
+            throw new IllegalArgumentException("releaseIdleAfter=" + releaseIdleAfter + ", expected 0 to " + MOST_IDLE);
         }
     }
 }

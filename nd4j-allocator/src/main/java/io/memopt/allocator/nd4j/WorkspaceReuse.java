@@ -26,7 +26,9 @@ public final class WorkspaceReuse {
     WorkspaceReuse(Recording recording, RegionPolicy policy, ArenaOptions options) {
         this.arenas =
                 ThreadLocal.withInitial(() -> add(new ThreadArena(recording, policy, options.trimAfter(), figures)));
-        this.idle = options.idleAfter().isZero() ? null : new IdleWatch(this::releaseIdle, options.idleAfter());
+        this.idle = options.releaseIdleAfter().isZero()
+                ? null
+                : new IdleWatch(this::releaseIdle, options.releaseIdleAfter());
     }
 
     /** What arenas did so far. */

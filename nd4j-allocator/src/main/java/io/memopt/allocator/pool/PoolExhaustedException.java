@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.pool;
 
+import io.memopt.allocator.event.Count;
 import java.util.Locale;
 
 /** A {@link MemoryPool} can neither find nor obtain a block: its byte limit is reached, or the device has no more. */
@@ -32,12 +33,12 @@ public final class PoolExhaustedException extends RuntimeException {
         boolean limited = limit != Long.MAX_VALUE;
         return String.format(
                 Locale.ROOT,
-                "Failed to allocate %s from memory pool %s: in use %s in %d blocks, reserved %s, largest free block %s, %s."
+                "Failed to allocate %s from memory pool %s: in use %s in %s, reserved %s, largest free block %s, %s."
                         + " %s",
                 mib(requested),
                 pool,
                 mib(now.liveBytes()),
-                now.liveBlocks(),
+                Count.of(now.liveBlocks(), "block"),
                 mib(now.reservedBytes()),
                 mib(now.largestFreeBytes()),
                 limited ? "limit " + mib(limit) : "and the device has no more",

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.recording;
 
+import io.memopt.allocator.event.Count;
 import java.io.IOException;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -68,7 +69,7 @@ final class TraceCursor {
     private void decode() throws TraceFormatException {
         try {
             if (!decoder.next()) {
-                throw new IndexOutOfBoundsException(eventsLeft + " events missing");
+                throw new IndexOutOfBoundsException(Count.of(eventsLeft, "event") + " missing");
             }
             eventsLeft--;
         } catch (IndexOutOfBoundsException e) {

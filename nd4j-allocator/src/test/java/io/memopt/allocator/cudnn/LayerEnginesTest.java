@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.cudnn;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.Optional;
@@ -25,5 +26,11 @@ class LayerEnginesTest {
                 .isInstanceOf(LayerEngineException.class)
                 .hasMessageContaining("CpuBackend")
                 .hasMessageContaining("nd4j-cuda");
+    }
+
+    /** The presets on this class path are of cuDNN 8.3. */
+    @Test
+    void graphs_withPresetsThatLackThem_areNotThere() {
+        assertThat(BackendLibrary.instance()).isNull();
     }
 }

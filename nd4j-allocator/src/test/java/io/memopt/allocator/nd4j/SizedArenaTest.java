@@ -177,7 +177,7 @@ class SizedArenaTest {
     void options_outOfRange_areRefused() {
         assertThatThrownBy(() -> new ArenaOptions(0, Duration.ZERO)).hasMessage("trimAfter=0, expected at least 1");
         assertThatThrownBy(() -> new ArenaOptions(1, Duration.ofMillis(-1)))
-                .hasMessage("idleAfter=PT-0.001S, expected 0 to PT8760H");
+                .hasMessage("releaseIdleAfter=PT-0.001S, expected 0 to PT8760H");
     }
 
     /** Two arrays inside an array's scope, twice; all in all at most three times {@code factor} at once. */
