@@ -18,9 +18,11 @@ import java.util.stream.IntStream;
  */
 final class CapacitySearch {
     /** Decisions of the shortest try beyond those that merely place each buffer. */
-    private static final int SHORTEST = 400;
+    private static final int SHORTEST = 100;
 
-    private static final double NOISE = 0.3;
+    /** Keys of importance are multiplied by up to one more than this. */
+    private static final double NOISE = 1;
+
     private static final Rule[] RULES = Rule.values();
 
     private final Branch chained;
@@ -82,7 +84,7 @@ final class CapacitySearch {
             Rule rule = RULES[tries / orders % RULES.length];
             tries++;
             double noise = round == 0 ? 0 : NOISE;
-            return search.attempt(rule, order(importance, noise), luby(round + 1) * (SHORTEST + 2L * model.count));
+            return search.attempt(rule, order(importance, noise), luby(round + 1) * (SHORTEST + model.count));
         }
 
         private int[] order(Importance importance, double noise) {

@@ -81,6 +81,7 @@ final class Part {
             return;
         }
         if (time.problem.count() >= StackSearch.LEAST_BUFFERS) {
+            tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoad(time)));
             tryTo(goal, PlanMethod.STACK_SEARCH, () -> StackSearch.plan(time, height, Math.max(goal, lower), deadline));
         }
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.bySize(time)));

@@ -9,9 +9,10 @@ import org.jspecify.annotations.Nullable;
  * Plans in two parts, again and again: the buffers of large areas by a {@link Climb}, then the others, which have a small
  * share of all bytes, into the holes that it left. For parts that are too large for the exact search to be soon done.
  *
- * <p>What waste there is among large buffers is mostly larger than a small buffer, and half of the buffers have one per cent of
- * the bytes where sizes spread over several powers of ten: without them the climb may waste their share, and takes a quarter
- * of the time.
+ * <p>Holes at the peak are mostly larger than a small buffer. Where sizes spread over several powers of ten a third of the
+ * buffers has half a per cent of the bytes: without them the climb may waste as much as they need, and takes half the time.
+ * Tries are made with other random orders, each content with what leaves the plan above the bound by as much as the best so
+ * far is.
  *
  * <p>Repeatable: the random choices are always the same. Cost: {@value #TRIES} tries at most.
  */

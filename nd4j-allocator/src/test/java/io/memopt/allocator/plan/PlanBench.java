@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 class PlanBench {
     private static final int REPEATS = 5;
     private static final int UNIFORM_SEEDS = 40;
+    private static final int KIN_SEEDS = 5;
 
     @Test
     void miniMalloc_challenges() {
@@ -37,6 +38,33 @@ class PlanBench {
         }
         for (String name : new String[] {"A", "C", "E", "G", "I", "K"}) {
             row(name + " min", Instances.miniMalloc(name), PlanOptions.within(Duration.ofMinutes(5)));
+        }
+    }
+
+    /** Problems of the same kind, see {@link Kin}, with 10 s of CPU for each. */
+    @Test
+    void miniMalloc_kin() {
+        PlanOptions options = PlanOptions.within(Duration.ofSeconds(10));
+        for (String name : new String[] {"A", "C", "E", "G", "I", "K"}) {
+            PlanProblem base = Instances.miniMalloc(name);
+            long[] offsets = MemoryPlanner.plan(base, options.withCapacity(Instances.CAPACITY))
+                    .offsets();
+            for (Kin.Change change : Kin.Change.values()) {
+                double[] seconds = new double[KIN_SEEDS];
+                int solved = 0;
+                for (int seed = 0; seed < KIN_SEEDS; seed++) {
+                    Kin.Known kin = Kin.of(base, offsets, Instances.CAPACITY, change, seed);
+                    long start = cpuNanos();
+                    MemoryPlan plan =
+                            MemoryPlanner.plan(kin.problem(), options.withCapacity(kin.height()), PlanBench::cpuNanos);
+                    seconds[seed] = (cpuNanos() - start) / 1e9;
+                    solved += plan.height() <= kin.height() ? 1 : 0;
+                }
+                Arrays.sort(seconds);
+                print(
+                        "%s %-6s %d of %d solved, median %.3f s of CPU, worst %.3f",
+                        name, change, solved, KIN_SEEDS, seconds[KIN_SEEDS / 2], seconds[KIN_SEEDS - 1]);
+            }
         }
     }
 
@@ -57,11 +85,16 @@ class PlanBench {
     /** By the CPU clock of the thread, which a busy machine does not stretch; greedy methods only. */
     @Test
     void generated_ofTwoThousand_inFiftyMillisecondsOfCpu() {
+        uniform(0);
+        uniform(UNIFORM_SEEDS);
+    }
+
+    private static void uniform(long firstSeed) {
         PlanOptions options = new PlanOptions(OptionalLong.empty(), Duration.ofMillis(50), false);
         double[] ratios = new double[UNIFORM_SEEDS];
         for (long seed = -20; seed < UNIFORM_SEEDS; seed++) {
             Certificate certificate = MemoryPlanner.plan(
-                            RandomProblem.uniform(2000, seed),
+                            RandomProblem.uniform(2000, firstSeed + seed),
                             options,
                             ManagementFactory.getThreadMXBean()::getCurrentThreadCpuTime)
                     .certificate();
@@ -71,8 +104,9 @@ class PlanBench {
         }
         Arrays.sort(ratios);
         print(
-                "uniform 2k, 50 ms of CPU, height / bound of %d seeds: median %.5f, 9 of 10 up to %.5f, worst %.5f, above 1.003: %d",
+                "uniform 2k, 50 ms of CPU, height / bound of %d seeds from %d: median %.5f, 9 of 10 up to %.5f, worst %.5f, above 1.003: %d",
                 UNIFORM_SEEDS,
+                firstSeed,
                 ratios[UNIFORM_SEEDS / 2],
                 ratios[UNIFORM_SEEDS * 9 / 10 - 1],
                 ratios[UNIFORM_SEEDS - 1],
