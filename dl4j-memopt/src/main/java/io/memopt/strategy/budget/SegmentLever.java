@@ -30,12 +30,6 @@ final class SegmentLever implements ActivationLever {
         }
     }
 
-    private static ChainCuts.Measured measure(Model model, TrainingTracker tracker) {
-        ChainCuts.Measured measured = ChainCuts.measure(model, tracker);
-        tracker.extraPass(model, ExtraPass.REHEARSED);
-        return measured;
-    }
-
     @Override
     public List<Keep> choices() {
         return List.copyOf(choices);
