@@ -28,6 +28,9 @@ import java.util.Set;
 final class ActualPeak implements AutoCloseable {
     private static final int ALWAYS = 16;
     private static final int EVERY = 8;
+    /** Detached arrays up to this size are ND4J's own scalars, which wait for the Java collector. */
+    private static final long SCALAR_BYTES = 256;
+
     private static final Set<Category> OWN =
             EnumSet.of(Category.PARAMETERS, Category.GRADIENTS, Category.UPDATER_STATE);
 
@@ -39,6 +42,9 @@ final class ActualPeak implements AutoCloseable {
     private final long minibatchBytes;
     /** Held by others from before the decision when that was looked at last. */
     private long earlierBytes;
+
+    /** When the latest iteration ended; scalars from before are left over. */
+    private long latestNanos;
 
     private long iterations;
     private long peak;
@@ -63,6 +69,7 @@ final class ActualPeak implements AutoCloseable {
         this.window = window;
         this.sinceNanos = sinceNanos;
         this.minibatchBytes = minibatchBytes;
+        this.latestNanos = sinceNanos;
         this.earlierBytes = foreign(Thread.currentThread().getId()).earlierBytes;
     }
 
@@ -78,6 +85,7 @@ final class ActualPeak implements AutoCloseable {
             earlierBytes = now.earlierBytes;
             peak = Math.max(peak, own);
         }
+        latestNanos = System.nanoTime();
     }
 
     /** What was reserved since the last iteration was for a pass outside training. */
@@ -111,7 +119,8 @@ final class ActualPeak implements AutoCloseable {
         WorkspaceAccount account = allocation.account();
         boolean own = (OWN.contains(owner.category()) && owner.network().equals(network))
                 || (account != null && account.threadId() == thread);
-        boolean earlier = allocation.timeNanos() - sinceNanos < 0;
+        boolean scalar = allocation.kind() == AllocationKind.DETACHED && allocation.roundedBytes() <= SCALAR_BYTES;
+        boolean earlier = allocation.timeNanos() - (scalar ? latestNanos : sinceNanos) < 0;
         if (earlier && !own) {
             sums.earlierBytes += allocation.roundedBytes();
         } else if (allocation.kind() == AllocationKind.DETACHED && owner.category() == Category.INPUT) {
