@@ -28,7 +28,7 @@ import java.util.Set;
 final class ActualPeak implements AutoCloseable {
     private static final int ALWAYS = 16;
     private static final int EVERY = 8;
-    /** Detached arrays up to this size are ND4J's own scalars, which wait for the Java collector. */
+    /** Detached arrays up to this size are ND4J's own scalars, which wait for the Java collector; they are left out. */
     private static final long SCALAR_BYTES = 256;
 
     private static final Set<Category> OWN =
@@ -42,9 +42,6 @@ final class ActualPeak implements AutoCloseable {
     private final long minibatchBytes;
     /** Held by others from before the decision when that was looked at last. */
     private long earlierBytes;
-
-    /** When the latest iteration ended; scalars from before are left over. */
-    private long latestNanos;
 
     private long iterations;
     private long peak;
@@ -69,7 +66,6 @@ final class ActualPeak implements AutoCloseable {
         this.window = window;
         this.sinceNanos = sinceNanos;
         this.minibatchBytes = minibatchBytes;
-        this.latestNanos = sinceNanos;
         this.earlierBytes = foreign(Thread.currentThread().getId()).earlierBytes;
     }
 
@@ -85,7 +81,6 @@ final class ActualPeak implements AutoCloseable {
             earlierBytes = now.earlierBytes;
             peak = Math.max(peak, own);
         }
-        latestNanos = System.nanoTime();
     }
 
     /** What was reserved since the last iteration was for a pass outside training. */
@@ -120,7 +115,7 @@ final class ActualPeak implements AutoCloseable {
         boolean own = (OWN.contains(owner.category()) && owner.network().equals(network))
                 || (account != null && account.threadId() == thread);
         boolean scalar = allocation.kind() == AllocationKind.DETACHED && allocation.roundedBytes() <= SCALAR_BYTES;
-        boolean earlier = allocation.timeNanos() - (scalar ? latestNanos : sinceNanos) < 0;
+        boolean earlier = scalar || allocation.timeNanos() - sinceNanos < 0;
         if (earlier && !own) {
             sums.earlierBytes += allocation.roundedBytes();
         } else if (allocation.kind() == AllocationKind.DETACHED && owner.category() == Category.INPUT) {
