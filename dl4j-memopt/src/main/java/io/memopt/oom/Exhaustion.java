@@ -32,12 +32,13 @@ public enum Exhaustion {
             + "|\\bcudaErrorMemoryAllocation\\b|\\bCUDA_ERROR_OUT_OF_MEMORY\\b"
             + "|\\b(CUDNN|CUBLAS|CUSOLVER|CUSPARSE)_STATUS_ALLOC_FAILED\\b");
 
-    /** Sentences of ND4J; error code 2 of CUDA is {@code cudaErrorMemoryAllocation}. */
+    /** Sentences of ND4J and of our own pool; error code 2 of CUDA is {@code cudaErrorMemoryAllocation}. */
     private static final Pattern SENTENCES = Pattern.compile(
             "^Allocation failed: \\["
                     + "|^DataBuffer expansion failed: \\["
                     + "|\\[(HOST|DEVICE)\\] allocation failed"
                     + "|^Failed to allocate \\[?\\d+\\]? bytes"
+                    + "|^Failed to allocate [^\\n]{1,80} from memory pool "
                     + "|; Bytes: \\[\\d+\\]; Error code \\[2\\]; DEVICE \\["
                     + "|\\bcuda\\w* (error|failed)[^\\n]*\\bout of memory\\b",
             Pattern.CASE_INSENSITIVE);

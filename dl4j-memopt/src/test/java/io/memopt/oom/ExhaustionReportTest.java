@@ -51,6 +51,7 @@ class ExhaustionReportTest {
                 "false|CUDNN_STATUS_BAD_PARAM|NONE",
                 "false|Error code [700]; Bytes: [16]|NONE",
                 "false|seat allocation failed: no free seats|NONE",
+                "false|Failed to allocate 45.0 MiB (47185920 B) from memory pool cuda-vmm: in use 59.4 MiB|NATIVE",
                 "false|Failed to allocate a port|NONE",
                 "false|the cinema is out of memory sticks|NONE",
                 "false|shapes do not match|NONE"

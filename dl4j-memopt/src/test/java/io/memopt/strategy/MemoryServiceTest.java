@@ -49,6 +49,18 @@ class MemoryServiceTest {
         assertThat(train(family, null).equalsWithEps(plain, 0)).isTrue();
     }
 
+    /** What the pool of a device says when it is full is explained like what ND4J says. */
+    @Test
+    void poolExhausted_isExplainedAsMemory() {
+        MemoryHooks.install();
+        MemoryPool pool = HostPool.open(PoolOptions.UNLIMITED.withLimit(8 << 20));
+
+        assertThatThrownBy(() -> pool.allocate(9 << 20, 0))
+                .satisfies(failure -> assertThat(MemOpt.explain(new IllegalStateException("step", failure)))
+                        .doesNotContain("not about memory")
+                        .contains("Held now: "));
+    }
+
     @Test
     void begin_withoutCuda_isRefusedAndAttachGoesOn() {
         MemoryHooks.install();

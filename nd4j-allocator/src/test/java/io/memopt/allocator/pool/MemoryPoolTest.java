@@ -178,7 +178,7 @@ class MemoryPoolTest {
         assertThatThrownBy(() -> pool.allocate(20 * MIB, A))
                 .isInstanceOf(PoolExhaustedException.class)
                 .hasMessageStartingWith("Failed to allocate 20.0 MiB (20971520 B) from memory pool " + device.name())
-                .hasMessageContaining("in use 20.0 MiB (20971520 B) in 1 blocks")
+                .hasMessageContaining("in use 20.0 MiB (20971520 B) in 1 block")
                 .hasMessageContaining("limit 32.0 MiB (33554432 B)");
         assertThat(device.usedBytes()).isLessThanOrEqualTo(32 * MIB);
         pool.free(block, A);
