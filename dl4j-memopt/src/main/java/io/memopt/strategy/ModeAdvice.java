@@ -60,7 +60,8 @@ public final class ModeAdvice {
                     + ": convolutions keep their unfolded inputs, and recurrent layers"
                     + " their gates, in WS_ALL_LAYERS_ACT from the forward to the backward pass. In less memory and with the"
                     + " same bits, they are computed once more: net.setCacheMode(CacheMode.NONE) and net." + getter
-                    + ".setCacheMode(CacheMode.NONE).");
+                    + ".setCacheMode(CacheMode.NONE), before the first pass: layers that have cached go on reading what they"
+                    + " cached last.");
         }
         return advice;
     }
