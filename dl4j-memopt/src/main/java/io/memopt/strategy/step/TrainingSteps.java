@@ -85,7 +85,7 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
 
     /**
      * Trains {@code model} by {@code options} from its next iteration on. Call it between iterations. Does nothing when its
-     * step is ours already; the options of the first call stay, see {@link #optionsOf}.
+     * step is ours already; the options of the first call stay.
      *
      * @throws IllegalArgumentException as {@link #check} does
      */
@@ -106,11 +106,6 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
             install(model, entry);
             entries.add(entry);
         }
-    }
-
-    /** How {@code model} is trained; empty when its step is its own. */
-    public synchronized Optional<StepOptions> optionsOf(Model model) {
-        return Optional.ofNullable(find(model)).map(entry -> entry.options);
     }
 
     /** Gives {@code model} its own step back; gradients gathered for an update that is not complete are dropped, and told. */

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Stream;
 
 /**
  * Chooses how each pass of each convolution is done, and takes another way when one fails. Within the budget the fastest, or one as fast that needs less; where
@@ -22,7 +21,10 @@ final class AlgorithmChooser {
     private final AlgorithmTuner tuner;
     private final AlgorithmStore store;
     private final String device;
-    private final Map<Work, AlgorithmTable> tables = new ConcurrentHashMap<>();
+    private final Map<Work, Known> all = new ConcurrentHashMap<>();
+
+    /** What is known of a pass, and what follows. */
+    private record Known(AlgorithmTable table, Optional<ConvolutionAlgorithm> way) {}
 
     private record Work(ConvolutionShape shape, ConvolutionPass pass, boolean graph) {
         private static Work of(ConvolutionCalls calls) {
@@ -41,15 +43,15 @@ final class AlgorithmChooser {
     /** The way to go, or empty when the pass belongs to the built-in path. Tunes when it is asked for the first time. */
     Optional<ConvolutionAlgorithm> choose(ConvolutionCalls calls) {
         Work work = Work.of(calls);
-        AlgorithmTable known = tables.get(work);
+        Known known = all.get(work);
         if (known == null) {
-            if (tables.size() >= MOST) {
+            if (all.size() >= MOST) {
                 return Optional.empty();
             }
-            known = look(calls);
-            tables.put(work, known);
+            known = known(work, look(calls));
+            all.put(work, known);
         }
-        return pick(work, known);
+        return known.way();
     }
 
     /** Runs {@code calls} the way chosen, or the next best when the library refuses; false when none is left. */
@@ -67,37 +69,31 @@ final class AlgorithmChooser {
 
     /** Whether what {@code calls} do was asked for before. */
     boolean knows(ConvolutionCalls calls) {
-        return tables.containsKey(Work.of(calls));
+        return all.containsKey(Work.of(calls));
     }
 
     /** What is known of a pass; empty before it was first asked for. */
     Optional<AlgorithmTable> table(ConvolutionShape shape, ConvolutionPass pass) {
-        return known(shape, pass).map(Map.Entry::getValue);
+        return find(shape, pass).map(Known::table);
     }
 
     /** What {@link #choose} answers, without tuning. */
     Optional<ConvolutionAlgorithm> chosen(ConvolutionShape shape, ConvolutionPass pass) {
-        return known(shape, pass).flatMap(entry -> pick(entry.getKey(), entry.getValue()));
+        return find(shape, pass).flatMap(Known::way);
     }
 
     /** By graphs if they have a way. */
-    private Optional<Map.Entry<Work, AlgorithmTable>> known(ConvolutionShape shape, ConvolutionPass pass) {
-        List<Map.Entry<Work, AlgorithmTable>> both = Stream.of(
-                        new Work(shape, pass, true), new Work(shape, pass, false))
-                .filter(tables::containsKey)
-                .map(work -> Map.entry(work, tables.get(work)))
-                .toList();
-        return both.stream()
-                .filter(entry -> pick(entry.getKey(), entry.getValue()).isPresent())
-                .findFirst()
-                .or(() -> both.stream().findFirst());
+    private Optional<Known> find(ConvolutionShape shape, ConvolutionPass pass) {
+        Optional<Known> graph = Optional.ofNullable(all.get(new Work(shape, pass, true)));
+        return graph.filter(known -> known.way().isPresent())
+                .or(() -> Optional.ofNullable(all.get(new Work(shape, pass, false))))
+                .or(() -> graph);
     }
 
-    private Optional<ConvolutionAlgorithm> pick(Work work, AlgorithmTable table) {
+    private Known known(Work work, AlgorithmTable table) {
         Optional<ConvolutionAlgorithm> within = table.thriftiestWithin(options.limitBytes(work.shape()));
-        return within.isPresent()
-                ? within
-                : table.smallest().filter(way -> way.scratchBytes() <= options.ceilingBytes());
+        return new Known(
+                table, within.or(() -> table.smallest().filter(way -> way.scratchBytes() <= options.ceilingBytes())));
     }
 
     private AlgorithmTable look(ConvolutionCalls calls) {
@@ -120,11 +116,12 @@ final class AlgorithmChooser {
 
     /** A way that failed is not tried again in this process; the store keeps it, for memory may be there next time. */
     private void strike(ConvolutionCalls calls, ConvolutionAlgorithm failed) {
-        tables.computeIfPresent(Work.of(calls), (work, table) -> {
+        all.computeIfPresent(Work.of(calls), (work, known) -> {
+            AlgorithmTable table = known.table();
             List<ConvolutionAlgorithm> left = table.algorithms().stream()
                     .filter(way -> !way.equals(failed))
                     .toList();
-            return new AlgorithmTable(table.searchedBytes(), table.measured(), left);
+            return known(work, new AlgorithmTable(table.searchedBytes(), table.measured(), left));
         });
     }
 }

@@ -63,10 +63,14 @@ public record ConvolutionShape(
         return (long) filters * outHeight() * outWidth();
     }
 
+    /** Elements of the weights. */
+    long weights() {
+        return (long) filters * (channels / groups) * kernelHeight * kernelWidth;
+    }
+
     /** Bytes of input, weights and output in FLOAT. */
     long bytes() {
-        long weights = (long) filters * (channels / groups) * kernelHeight * kernelWidth;
-        return Float.BYTES * (batch * (inputItem() + outputItem()) + weights);
+        return Float.BYTES * (batch * (inputItem() + outputItem()) + weights());
     }
 
     /** The same convolution over {@code items} items. */

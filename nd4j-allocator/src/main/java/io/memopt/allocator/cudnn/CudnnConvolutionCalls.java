@@ -38,39 +38,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One pass of one convolution on a stream: {@code x}, {@code w} and {@code y} are input, weights and output or the gradients
- * with respect to them; the pass says which is written. A minibatch in parts is that many calls on consecutive items;
- * gradients of the weights add up over them.
+ * A pass by cuDNN's older functions. A minibatch in parts is that many calls on consecutive items; gradients of the weights add up
+ * over them.
  */
-final class CudnnConvolutionCalls implements ConvolutionCalls {
+final class CudnnConvolutionCalls extends StreamCalls {
     private static final Logger log = LoggerFactory.getLogger(CudnnConvolutionCalls.class);
     private static final int MOST_RANKED = 16;
 
-    private final CudnnStream stream;
-    private final ConvolutionShape shape;
-    private final ConvolutionPass pass;
-    private final Pointer x;
-    private final Pointer w;
-    private final Pointer y;
-
     CudnnConvolutionCalls(
             CudnnStream stream, ConvolutionShape shape, ConvolutionPass pass, Pointer x, Pointer w, Pointer y) {
-        this.stream = stream;
-        this.shape = shape;
-        this.pass = pass;
-        this.x = x;
-        this.w = w;
-        this.y = y;
-    }
-
-    @Override
-    public ConvolutionShape shape() {
-        return shape;
-    }
-
-    @Override
-    public ConvolutionPass pass() {
-        return pass;
+        super(stream, shape, pass, x, w, y);
     }
 
     @Override
@@ -86,11 +63,6 @@ final class CudnnConvolutionCalls implements ConvolutionCalls {
     @Override
     public boolean repeats(int algorithm) {
         return pass.repeats(algorithm);
-    }
-
-    @Override
-    public void await() {
-        stream.await();
     }
 
     @Override

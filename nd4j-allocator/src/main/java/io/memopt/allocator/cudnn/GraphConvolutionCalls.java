@@ -10,21 +10,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One pass of one convolution on a stream by cuDNN's graphs; arrays as in {@link CudnnConvolutionCalls}. Algorithms are numbered as in
+ * A pass by cuDNN's graphs. Algorithms are numbered as in
  * {@link BackendGraph#candidates}; proposals for parts of a minibatch are others than those for all of it. Gradients of weights in
  * parts are added to zeros.
  */
-final class GraphConvolutionCalls implements ConvolutionCalls {
+final class GraphConvolutionCalls extends StreamCalls {
     private static final Logger log = LoggerFactory.getLogger(GraphConvolutionCalls.class);
     private static final long ALIGNED = BackendGraph.ALIGNMENT / Float.BYTES;
 
-    private final CudnnStream stream;
     private final BackendPlans plans;
-    private final ConvolutionShape shape;
-    private final ConvolutionPass pass;
-    private final Pointer x;
-    private final Pointer w;
-    private final Pointer y;
 
     GraphConvolutionCalls(
             CudnnStream stream,
@@ -34,28 +28,13 @@ final class GraphConvolutionCalls implements ConvolutionCalls {
             Pointer x,
             Pointer w,
             Pointer y) {
-        this.stream = stream;
+        super(stream, shape, pass, x, w, y);
         this.plans = plans;
-        this.shape = shape;
-        this.pass = pass;
-        this.x = x;
-        this.w = w;
-        this.y = y;
     }
 
     /** Whether arrays lie where graphs want them. */
     static boolean suit(Pointer x, Pointer w, Pointer y) {
         return (x.address() | w.address() | y.address()) % BackendGraph.ALIGNMENT == 0;
-    }
-
-    @Override
-    public ConvolutionShape shape() {
-        return shape;
-    }
-
-    @Override
-    public ConvolutionPass pass() {
-        return pass;
     }
 
     @Override
@@ -79,11 +58,6 @@ final class GraphConvolutionCalls implements ConvolutionCalls {
     @Override
     public boolean repeats(int algorithm) {
         return true;
-    }
-
-    @Override
-    public void await() {
-        stream.await();
     }
 
     @Override
@@ -117,7 +91,7 @@ final class GraphConvolutionCalls implements ConvolutionCalls {
             return false;
         }
         if (work.adds()) {
-            stream.zero(w, weights() * Float.BYTES);
+            stream.zero(w, shape.weights() * Float.BYTES);
         }
         for (int part = 0; part < algorithm.parts(); part++) {
             int status = launch(plan, (long) part * work.shape().batch(), scratch);
@@ -136,12 +110,5 @@ final class GraphConvolutionCalls implements ConvolutionCalls {
                 w.address(),
                 y.address() + firstItem * shape.outputItem() * Float.BYTES,
                 scratch);
-    }
-
-    private long weights() {
-        return (long) shape.filters()
-                * (shape.channels() / shape.groups())
-                * shape.kernelHeight()
-                * shape.kernelWidth();
     }
 }

@@ -53,13 +53,7 @@ class StackSearchTest {
             builder.add(uniform.start(i), uniform.end(i), uniform.size(i) + random.nextInt(100))
                     .alignment(random.nextBoolean() ? alignment : 1);
         }
-        PlanProblem problem = builder.build();
-        Timeline time = new Timeline(problem);
-
-        long[] plan = StackSearch.plan(time, Long.MAX_VALUE, 0, looks(LOOKS));
-
-        assertThat(plan).isNotNull();
-        assertThat((double) PlanValidator.validate(problem, plan)).isLessThan(1.02 * LowerBound.of(time));
+        assertPlanned(builder.build());
     }
 
     /** Sizes are then rounded up to what an int can count. */
@@ -70,13 +64,7 @@ class StackSearchTest {
         for (int i = 0; i < uniform.count(); i++) {
             builder.add(uniform.start(i), uniform.end(i), (uniform.size(i) << 25) + i);
         }
-        PlanProblem problem = builder.build();
-        Timeline time = new Timeline(problem);
-
-        long[] plan = StackSearch.plan(time, Long.MAX_VALUE, 0, looks(LOOKS));
-
-        assertThat(plan).isNotNull();
-        assertThat((double) PlanValidator.validate(problem, plan)).isLessThan(1.02 * LowerBound.of(time));
+        assertPlanned(builder.build());
     }
 
     @Test
@@ -130,5 +118,14 @@ class StackSearchTest {
     private static Deadline looks(int count) {
         long[] ticks = {0};
         return new Deadline(() -> ticks[0]++, count);
+    }
+
+    private static void assertPlanned(PlanProblem problem) {
+        Timeline time = new Timeline(problem);
+
+        long[] plan = StackSearch.plan(time, Long.MAX_VALUE, 0, looks(LOOKS));
+
+        assertThat(plan).isNotNull();
+        assertThat((double) PlanValidator.validate(problem, plan)).isLessThan(1.02 * LowerBound.of(time));
     }
 }
