@@ -7,69 +7,69 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Builds a {@link Stack} a few buffers at a time, and goes back where that wastes memory.
+ * Builds a {@link Stack} buffer by buffer without waste, and goes back where it cannot go on.
  *
- * <p>A step places a fortieth of the buffers. If it makes the stack's bound higher than is wanted, it is done again with some
- * buffers passed over at random, and then from one of the states some steps before. Only when all that fails, the least waste
- * that was seen is taken, and the bound is what is allowed from there on.
+ * <p>Of the buffers that can come next it takes the most important one that leaves a support to each section (see {@link
+ * Supports}). Where none does, some buffers are taken back and others placed, each passed over with some chance; first one, and
+ * more with each time that this leads nowhere, up to those of the {@link Round} before. When all that fails, the least waste
+ * that was seen is taken, and what is allowed grows by that.
  *
  * <pre>
- *   state 0 --- 1 --- 2 --- 3 --- 4 -x-        a step from 4 wastes: again, then from 3, 2, ...
- *                      \--- 3'--- 4'--- 5      until one does not
+ *   ... 401 402 403 404 405 -x-             nothing can come next: 405 again, 404 again, 403, 402, 400, ...
+ *                \- 404'405'406'407'...     until it goes on beyond
  * </pre>
  *
- * <p>Our own. A stack tells early what its height will be, so that a step costs little and only the bad ones are paid for
- * twice; tries of whole plans, of which each has some bad steps, gain much less from the same time.
+ * <p>Our own. Where several sections are about as busy as the busiest one, buffers that live in two of them need their
+ * skylines to be level; which of the last few buffers make them so is a question of sums, which no order of importance
+ * answers, and a few tries mostly do.
  *
- * <p>Threading: confined. Memory: some 40 stacks.
+ * <p>Threading: confined. Memory: some 20 stacks and a round.
  */
 final class Climb {
     /** What {@link #height} answers when there is no plan below the limit, or time is over. */
     static final int NONE = Integer.MAX_VALUE;
 
-    private static final int STEPS = 40;
+    /** Buffers to take back, time after time. */
+    private static final int[] BACK = {1, 2, 3, 5, 8, 13, 21, 34};
 
-    /** How often a step that wastes is done again from each of the states that are tried for it. */
-    private static final int AGAIN = 5;
+    /** Beyond that many the round before is taken back when this one has not so many. */
+    private static final int FAR = 20;
 
-    /** States before it that are tried. */
-    private static final int MOST_BACK = 4;
-
-    /** Chance of a buffer to be passed over when a step is done again, in 1024ths. */
+    /** Chance of a buffer to be passed over when others are to be placed, in 1024ths. */
     private static final int PASSED_OVER = 300;
 
-    /** The order of importance follows what is placed, but costs as much as a step. */
-    private static final int STEPS_PER_ORDER = 2;
+    private static final int CHANCE_BITS = 10;
+
+    /** How many of the most important buffers are asked for their waste. */
+    private static final int ASKED = 5;
 
     private static final double NOISE = 0.1;
-    private static final int STEPS_PER_CLOCK = 16;
+    private static final int CHOICES_PER_CLOCK = 128;
+    private static final int NOBODY = -1;
 
     private final StackModel model;
     private final Deadline deadline;
     private final PeakOrder orders;
     private final SplittableRandom random = new SplittableRandom(1);
     private final Stack stack;
-    /** After the step that wastes, with the least waste seen. */
+    private final Supports supports;
+    private final Round round;
+    /** As each round found it. */
+    private final List<Stack> bases = new ArrayList<>();
+
+    /** What had the least waste where it could not go on. */
     private final Stack least;
 
-    private final List<Stack> states = new ArrayList<>();
-    /** The bound that was allowed for each state. */
-    private final int[] bounds = new int[STEPS + 1];
+    private int leastBase;
+    private int leastBuffer;
+    private int leastWaste;
+    /** Open buffers where it could not go on; {@link #NOBODY} when it goes on. */
+    private int stuck;
 
-    private int count;
-    private int below;
+    private int tries;
+    private int base;
     private double noise;
-    private int steps;
-    /** Whether time is over and the rest is placed as it comes. */
-    private boolean late;
-    /** The state to go on from. */
-    private int at;
-    /** The step that wastes whatever was tried, known by the state before it; -1 for none. */
-    private int bad;
-    /** States before that one that were tried. */
-    private int back;
-    /** Bound of {@link #least}, or {@link #below} when there is none. */
-    private int leastBound;
+    private int choices;
 
     Climb(StackModel model, Deadline deadline) {
         this.model = model;
@@ -77,6 +77,8 @@ final class Climb {
         orders = new PeakOrder(model);
         stack = new Stack(model);
         least = new Stack(model);
+        supports = new Supports(model, stack);
+        round = new Round(model, stack, supports);
     }
 
     /**
@@ -88,29 +90,19 @@ final class Climb {
      * @return height in grains, or {@link #NONE}
      */
     int height(int[] some, int wanted, int limit, boolean first) {
-        count = some.length;
-        below = limit;
         noise = first ? 0 : NOISE;
-        late = false;
-        at = 0;
+        stuck = NOBODY;
         stack.begin(some);
-        bad = -1;
-        goOn(Math.max(wanted, stack.bound()));
-        while (at < STEPS) {
-            if (++steps % STEPS_PER_CLOCK == 0 && deadline.passed()) {
-                if (!first) {
-                    return NONE;
-                }
-                late = true;
+        base = 0;
+        beginRound(wanted);
+        while (stack.open() > 0 && supports.allowed() < limit) {
+            if (++choices % CHOICES_PER_CLOCK == 0 && deadline.passed()) {
+                return first ? finish(limit) : NONE;
             }
-            if (step()) {
-                at++;
-                goOn(bounds[at - 1]);
-            } else if (!goBack() && !takeLeast()) {
-                return NONE;
-            }
+            goOn();
         }
-        return bounds[STEPS];
+        round.settle();
+        return stack.open() == 0 && stack.bound() < limit ? stack.bound() : NONE;
     }
 
     /** Where the last call put its buffers, in grains. */
@@ -118,66 +110,122 @@ final class Climb {
         return stack.result;
     }
 
-    /** Keeps the state that was reached. */
-    private void goOn(int bound) {
-        if (at > bad) {
-            bad = -1;
-            back = 0;
-            leastBound = below;
-            if (at % STEPS_PER_ORDER == 0) {
-                orders.arrange(stack, noise, random);
-            }
+    private int finish(int limit) {
+        round.settle();
+        int[] placed = new int[1];
+        while (stack.open() > 0) {
+            placed[0] = next(stack.lowestTop(), 0);
+            stack.place(placed[0]);
+            stack.settle(placed, 1);
         }
-        if (states.size() == at) {
-            states.add(new Stack(model));
-        }
-        states.get(at).copy(stack);
-        bounds[at] = bound;
+        return stack.bound() < limit ? stack.bound() : NONE;
     }
 
-    /** Whether the next step was possible without waste. */
-    private boolean step() {
-        int left = (int) ((long) count * (STEPS - at - 1) / STEPS);
-        for (int k = bad < 0 ? 0 : 1; k <= AGAIN; k++) {
-            if (k == 0) {
-                stack.placeTo(left);
-            } else {
-                stack.copy(states.get(at));
-                stack.placeTo(left, random, PASSED_OVER);
-            }
-            int bound = stack.bound();
-            if (bound <= bounds[at]) {
-                return true;
-            }
-            if ((bad < 0 || at == bad) && bound < leastBound) {
-                least.copy(stack);
-                leastBound = bound;
-            }
-            if (late) {
-                return false;
-            }
+    private void goOn() {
+        if (round.isFull()) {
+            round.settle();
+            base++;
+            beginRound(supports.allowed());
         }
-        return false;
+        if (stack.open() < stuck) {
+            stuck = NOBODY;
+        }
+        int k = choose(stuck == NOBODY ? 0 : PASSED_OVER);
+        if (k != NOBODY) {
+            round.place(k);
+            return;
+        }
+        if (stuck == NOBODY) {
+            stuck = stack.open();
+            tries = 0;
+            leastWaste = Integer.MAX_VALUE;
+        }
+        keepLeast();
+        if (tries == BACK.length) {
+            takeLeast();
+        } else {
+            goBack(BACK[tries++]);
+        }
     }
 
-    private boolean goBack() {
-        bad = bad < 0 ? at : bad;
-        if (late || back == MOST_BACK || bad - 1 - back < 0) {
-            return false;
-        }
-        back++;
-        at = bad - back;
-        return true;
+    private void beginRound(int allowed) {
+        orders.arrange(stack, noise, random);
+        beginRoundAsItIs(allowed);
     }
 
-    /** Goes on with the least waste; false when it is too much. */
-    private boolean takeLeast() {
-        if (leastBound == below) {
-            return false;
+    private void beginRoundAsItIs(int allowed) {
+        if (bases.size() == base) {
+            bases.add(new Stack(model));
         }
+        bases.get(base).copy(stack);
+        round.begin(allowed);
+    }
+
+    /** The most important buffer that can come next and wastes nothing, of those that are not passed over. */
+    private int choose(int chance) {
+        int lowestTop = stack.lowestTop();
+        boolean asked = false;
+        for (int k = next(lowestTop, 0); k < stack.length(); k = next(lowestTop, k + 1)) {
+            if (chance == 0 || random.nextInt() >>> (Integer.SIZE - CHANCE_BITS) >= chance) {
+                asked = true;
+                if (supports.allow(k)) {
+                    return k;
+                }
+            }
+        }
+        return asked || chance == 0 ? NOBODY : choose(0);
+    }
+
+    /** Index of the first from there on that can come next, or the length of the stack. */
+    private int next(int lowestTop, int from) {
+        int k = from;
+        while (k < stack.length() && stack.offsets[k] >= lowestTop) {
+            k++;
+        }
+        return k;
+    }
+
+    /** Keeps the state with the buffer that wastes least, if nothing wasted less so far. */
+    private void keepLeast() {
+        int lowestTop = stack.lowestTop();
+        int best = NOBODY;
+        int k = next(lowestTop, 0);
+        for (int i = 0; i < ASKED && k < stack.length() && stack.open() <= stuck; i++) {
+            int waste = supports.waste(k);
+            if (waste < leastWaste) {
+                leastWaste = waste;
+                best = k;
+            }
+            k = next(lowestTop, k + 1);
+        }
+        if (best != NOBODY) {
+            leastBuffer = stack.buffers[best];
+            leastBase = base;
+            round.copyTo(least);
+        }
+    }
+
+    private void takeLeast() {
         stack.copy(least);
-        at = bad + 1;
-        goOn(leastBound);
-        return true;
+        base = leastBase;
+        beginRoundAsItIs(supports.allowed() + leastWaste);
+        int k = stack.indexOf(leastBuffer);
+        while (!supports.allow(k)) {
+            supports.raise(supports.waste(k));
+        }
+        round.place(k);
+        stuck = NOBODY;
+    }
+
+    private void goBack(int buffers) {
+        if (buffers <= round.count()) {
+            round.back(round.count() - buffers);
+        } else if (buffers > FAR && base > 0) {
+            base--;
+            stack.copy(bases.get(base));
+            round.begin(supports.allowed());
+        } else {
+            round.back(0);
+        }
     }
 }

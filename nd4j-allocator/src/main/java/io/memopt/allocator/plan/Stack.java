@@ -3,24 +3,19 @@
 package io.memopt.allocator.plan;
 
 import java.util.Arrays;
-import java.util.SplittableRandom;
-import org.jspecify.annotations.Nullable;
 
 /**
- * A plan that grows from the bottom up, and can go back to where it was. Of the buffers that can come next, i.e. those below
- * which no other one fits any more, it takes the most important one and puts it at the lowest offset above everything placed,
- * as {@link BottomUp} does. The skyline is the top of what is placed, section by section; skyline and open (not yet placed)
- * bytes of a section together are a height that the plan will have at least, and waste is what makes them grow.
+ * A plan that grows from the bottom up. Of the buffers that can come next, i.e. those below which no other one fits any more,
+ * one is taken and put at the lowest offset above everything placed, as {@link BottomUp} does; it is known by its index among
+ * the open (not yet placed) buffers. The skyline is the top of what is placed, section by section; skyline and open bytes of a
+ * section together are a height that the plan will have at least, and waste is what makes them grow.
  *
- * <p>Threading: confined. Cost of a buffer: O(open buffers + sections), in loops that a compiler turns to vector
- * instructions. No allocation while placing.
+ * <p>Threading: confined. Cost of a buffer: O(open buffers), in loops that a compiler turns to vector instructions; skyline and
+ * load follow when what was placed is settled. No allocation while placing.
  */
 final class Stack {
     /** Offset of buffers that are placed; with a size on top still an int. */
-    private static final int PLACED = 1 << 30;
-
-    /** Chances are in 1024ths. */
-    private static final int CHANCE_BITS = 10;
+    static final int PLACED = 1 << 30;
 
     /** Where the buffers were put, in grains. */
     final int[] result;
@@ -28,20 +23,21 @@ final class Stack {
     final int[] buffers;
 
     final int[] starts;
+    /** 0 for those that are placed. */
     final int[] ends;
+
     final int[] sizes;
-    /** Lowest offsets that are still possible. */
+    /** Lowest offsets that are still possible, or {@link #PLACED}. */
     final int[] offsets;
 
+    /** As of what is settled. */
     final int[] skyline;
-    /** Open grains of each section. */
+    /** Grains of each section that are not settled. */
     final int[] load;
 
     private final StackModel model;
     private int length;
     private int open;
-    /** No open buffer ends below this. */
-    private int lowestTop;
 
     Stack(StackModel model) {
         this.model = model;
@@ -60,6 +56,11 @@ final class Stack {
         return open;
     }
 
+    /** Number of indices, those of placed buffers included. */
+    int length() {
+        return length;
+    }
+
     /** Begins anew with some buffers, all open. */
     void begin(int[] some) {
         for (int k = 0; k < some.length; k++) {
@@ -72,7 +73,6 @@ final class Stack {
         }
         length = some.length;
         open = length;
-        lowestTop = 0;
         Arrays.fill(skyline, 0);
         System.arraycopy(model.load(some), 0, load, 0, load.length);
     }
@@ -81,7 +81,6 @@ final class Stack {
     void copy(Stack other) {
         length = other.length;
         open = other.open;
-        lowestTop = other.lowestTop;
         System.arraycopy(other.result, 0, result, 0, result.length);
         System.arraycopy(other.buffers, 0, buffers, 0, length);
         System.arraycopy(other.starts, 0, starts, 0, length);
@@ -92,7 +91,7 @@ final class Stack {
         System.arraycopy(other.load, 0, load, 0, load.length);
     }
 
-    /** A height that the plan will have at least; when nothing is open, its height. */
+    /** A height that the plan will have at least, as of what is settled; when that is all, its height. */
     int bound() {
         int bound = 0;
         for (int s = 0; s < skyline.length; s++) {
@@ -101,55 +100,37 @@ final class Stack {
         return bound;
     }
 
-    /** Places the most important buffers until so many are open. */
-    void placeTo(int left) {
-        placeTo(left, null, 0);
-    }
-
-    /**
-     * The same, but any buffer may be passed over for a less important one.
-     *
-     * @param chance of that, in 1024ths
-     */
-    void placeTo(int left, @Nullable SplittableRandom random, int chance) {
-        int next = -1;
-        while (open > left) {
-            next = next(next + 1, random, chance);
-            if (next == length) {
-                lowestTop = lowestTop(offsets, sizes, length);
-                next = next(0, random, chance);
-                next = next < length ? next : next(0, null, 0);
-            }
-            place(next);
+    /** Index of an open buffer. */
+    int indexOf(int buffer) {
+        int k = 0;
+        while (buffers[k] != buffer) {
+            k++;
         }
-        compact();
+        return k;
     }
 
-    /** Index of the first from there on that can come next and is not passed over, or {@link #length}. */
-    private int next(int from, @Nullable SplittableRandom random, int chance) {
-        int limit = lowestTop;
-        for (int k = from; k < length; k++) {
-            if (offsets[k] < limit
-                    && (random == null || (random.nextInt() >>> (Integer.SIZE - CHANCE_BITS)) >= chance)) {
-                return k;
-            }
+    /** Where the lowest of the open buffers would end; those that lie below it can come next. */
+    int lowestTop() {
+        return lowestTop(offsets, sizes, length);
+    }
+
+    private static int lowestTop(int[] offsets, int[] sizes, int length) {
+        int lowest = Integer.MAX_VALUE;
+        for (int k = 0; k < length; k++) {
+            lowest = Math.min(lowest, offsets[k] + sizes[k]);
         }
-        return length;
+        return lowest;
     }
 
-    private void place(int k) {
+    /** Puts an open buffer where it lies lowest. */
+    void place(int k) {
         int start = starts[k];
         int end = ends[k];
-        int size = sizes[k];
-        int top = offsets[k] + size;
+        int top = offsets[k] + sizes[k];
         result[buffers[k]] = offsets[k];
         offsets[k] = PLACED;
         ends[k] = 0;
         open--;
-        for (int s = start; s < end; s++) {
-            skyline[s] = top;
-            load[s] -= size;
-        }
         lift(starts, ends, offsets, length, start, end, top);
     }
 
@@ -162,15 +143,26 @@ final class Stack {
         }
     }
 
-    private static int lowestTop(int[] offsets, int[] sizes, int length) {
-        int lowest = Integer.MAX_VALUE;
-        for (int k = 0; k < length; k++) {
-            int top = offsets[k] + sizes[k];
-            if (top < lowest) {
-                lowest = top;
-            }
+    /** Makes a buffer open again; all offsets are then to be what they were before. */
+    void reopen(int k) {
+        ends[k] = model.end[buffers[k]];
+        open++;
+    }
+
+    /** Adds to the skyline what was placed, in that order, and gives open buffers the first indices. */
+    void settle(int[] placed, int count) {
+        for (int i = 0; i < count; i++) {
+            int buffer = buffers[placed[i]];
+            put(skyline, load, model.start[buffer], model.end[buffer], result[buffer], model.size[buffer]);
         }
-        return lowest;
+        compact();
+    }
+
+    private static void put(int[] skyline, int[] load, int start, int end, int offset, int size) {
+        Arrays.fill(skyline, start, end, offset + size);
+        for (int s = start; s < end; s++) {
+            load[s] -= size;
+        }
     }
 
     private void compact() {
@@ -187,7 +179,7 @@ final class Stack {
         length = to;
     }
 
-    /** Gives the open buffers another order: {@code order[k]} is the index of the one that comes k-th. Call after placing. */
+    /** Gives the open buffers another order: {@code order[k]} is the index of the one that comes k-th. Call when settled. */
     void arrange(int[] order) {
         permute(buffers, order);
         permute(starts, order);

@@ -16,10 +16,12 @@ class StackSearchTest {
      * Looks at the clock that the search takes in some 50 ms of CPU; the clock is told by how often it is asked, so that no
      * machine is too slow.
      */
-    private static final int LOOKS = 60;
+    private static final int LOOKS = 80;
 
+    /** From 73 on those of seeds 0 to 499 whose plateaus are the widest. */
     @ParameterizedTest
-    @ValueSource(longs = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 60, 61, 62, 63, 64})
+    @ValueSource(
+            longs = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 60, 73, 103, 123, 202, 207, 263, 323, 345, 363, 372, 375, 376, 397})
     void plan_ofTwoThousandUniformLives_isWithinThreePerMille(long seed) {
         PlanProblem problem = RandomProblem.uniform(2000, seed);
         Timeline time = new Timeline(problem);
