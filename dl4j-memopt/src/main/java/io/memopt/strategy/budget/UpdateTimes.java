@@ -3,17 +3,20 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.strategy.NetworkAccess;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
-import java.util.stream.Stream;
+import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.layers.FrozenLayer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
+import org.nd4j.linalg.api.memory.enums.LearningPolicy;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
@@ -39,6 +42,9 @@ final class UpdateTimes {
 
     private static final int TIMINGS = 3;
 
+    /** Arrays that penalties make. */
+    static final String WORKSPACE = "MEMOPT_UPDATE_TIMES";
+
     private UpdateTimes() {}
 
     /** What is done with some of the parameters. */
@@ -52,7 +58,7 @@ final class UpdateTimes {
             for (Map.Entry<Kind, Long> each : elements(model).entrySet()) {
                 long some = Math.max(1, each.getValue() / SHARE);
                 INDArray part = flat.get(NDArrayIndex.all(), NDArrayIndex.interval(0, some));
-                nanos += least(each.getKey(), part) * each.getValue() / some;
+                nanos += typical(each.getKey(), part) * each.getValue() / some;
             }
         } catch (RuntimeException e) {
             log.debug("Updates of {} cannot be timed.", model.getClass(), e);
@@ -78,37 +84,68 @@ final class UpdateTimes {
         return elements;
     }
 
-    /** Penalties that make no arrays, as others would leave to the Java garbage collector; those count as two of them. */
     private static List<Regularization> penalties(BaseLayer conf, String parameter) {
         List<Regularization> penalties = conf.getRegularizationByParam(parameter);
-        if (penalties == null) {
-            return List.of();
+        return penalties == null ? List.of() : penalties;
+    }
+
+    private static double typical(Kind kind, INDArray gradient) {
+        if (kind.penalties.stream().allMatch(UpdateTimes::isInPlace)) {
+            return typical(kind, gradient, parameters -> penalise(kind, parameters, gradient));
         }
-        return penalties.stream().flatMap(UpdateTimes::inPlace).toList();
+        MemoryWorkspace workspace = workspace(gradient);
+        try {
+            return typical(kind, gradient, parameters -> penaliseIn(workspace, kind, parameters, gradient));
+        } finally {
+            Nd4j.getWorkspaceManager().destroyWorkspace(workspace);
+        }
     }
 
-    private static Stream<Regularization> inPlace(Regularization penalty) {
-        boolean known = penalty instanceof L2Regularization || penalty instanceof WeightDecay;
-        return known ? Stream.of(penalty) : Stream.of(new L2Regularization(1), new L2Regularization(1));
+    private static boolean isInPlace(Regularization penalty) {
+        return penalty instanceof L2Regularization || penalty instanceof WeightDecay;
     }
 
-    private static double least(Kind kind, INDArray gradient) {
+    /** Median; {@code penalties} are applied to parameters. */
+    private static double typical(Kind kind, INDArray gradient, Consumer<INDArray> penalties) {
         long length = kind.updater.stateSize(gradient.length());
         try (INDArray parameters = Nd4j.zeros(gradient.dataType(), gradient.shape());
                 INDArray state = Nd4j.zeros(gradient.dataType(), 1, Math.max(1, length))) {
             GradientUpdater<?> updater = instantiate(kind.updater, length == 0 ? null : state);
-            double least = Double.MAX_VALUE;
+            double[] nanos = new double[TIMINGS];
             for (int i = 0; i < TIMINGS; i++) {
                 long begun = System.nanoTime();
                 gradient.divi(1);
-                kind.penalties.forEach(penalty -> penalty.apply(parameters, gradient, 1, 0, 0));
+                penalties.accept(parameters);
                 updater.applyUpdater(gradient, 0, 0);
                 parameters.subi(gradient);
                 Nd4j.getExecutioner().commit();
-                least = Math.min(least, (double) (System.nanoTime() - begun));
+                nanos[i] = System.nanoTime() - begun;
             }
-            return least;
+            Arrays.sort(nanos);
+            return nanos[TIMINGS / 2];
         }
+    }
+
+    private static void penalise(Kind kind, INDArray parameters, INDArray gradient) {
+        kind.penalties.forEach(penalty -> penalty.apply(parameters, gradient, 1, 0, 0));
+    }
+
+    /** The same in a workspace, as training has it: these penalties make arrays. */
+    private static void penaliseIn(MemoryWorkspace workspace, Kind kind, INDArray parameters, INDArray gradient) {
+        try (MemoryWorkspace scope = workspace.notifyScopeEntered()) {
+            penalise(kind, parameters, gradient);
+        }
+    }
+
+    private static MemoryWorkspace workspace(INDArray gradient) {
+        long bytes = gradient.length() * gradient.dataType().width();
+        return Nd4j.getWorkspaceManager()
+                .createNewWorkspace(
+                        WorkspaceConfiguration.builder()
+                                .initialSize(bytes)
+                                .policyLearning(LearningPolicy.NONE)
+                                .build(),
+                        WORKSPACE);
     }
 
     @SuppressWarnings("NullAway") // Updaters without a state are given none.
