@@ -3,12 +3,12 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.strategy.NetworkAccess;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
@@ -40,7 +40,8 @@ final class UpdateTimes {
     /** Of the elements, one in so many is timed, so that this takes less memory than passes do; the rest goes in proportion. */
     private static final int SHARE = 16;
 
-    private static final int TIMINGS = 3;
+    /** Parts are timed until they took so long together: 0.3 seconds. */
+    private static final long TIMING_NANOS = 300_000_000L;
 
     /** Arrays that penalties make. */
     static final String WORKSPACE = "MEMOPT_UPDATE_TIMES";
@@ -57,14 +58,22 @@ final class UpdateTimes {
         try (MemoryWorkspace outside = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             for (Map.Entry<Kind, Long> each : elements(model).entrySet()) {
                 long some = Math.max(1, each.getValue() / SHARE);
-                INDArray part = flat.get(NDArrayIndex.all(), NDArrayIndex.interval(0, some));
-                nanos += typical(each.getKey(), part) * each.getValue() / some;
+                nanos += typical(each.getKey(), parts(flat, some)) * each.getValue() / some;
             }
         } catch (RuntimeException e) {
             log.debug("Updates of {} cannot be timed.", model.getClass(), e);
             return OptionalDouble.empty();
         }
         return OptionalDouble.of(nanos);
+    }
+
+    /** Different ones, since how long an updater takes depends on the numbers that it finds, and it writes over them. */
+    private static List<INDArray> parts(INDArray flat, long length) {
+        List<INDArray> parts = new ArrayList<>();
+        for (long from = 0; parts.size() < SHARE && from + length <= flat.length(); from += length) {
+            parts.add(flat.get(NDArrayIndex.all(), NDArrayIndex.interval(from, from + length)));
+        }
+        return parts;
     }
 
     private static Map<Kind, Long> elements(Model model) {
@@ -89,13 +98,14 @@ final class UpdateTimes {
         return penalties == null ? List.of() : penalties;
     }
 
-    private static double typical(Kind kind, INDArray gradient) {
+    private static double typical(Kind kind, List<INDArray> gradients) {
         if (kind.penalties.stream().allMatch(UpdateTimes::isInPlace)) {
-            return typical(kind, gradient, parameters -> penalise(kind, parameters, gradient));
+            return typical(kind, gradients, (parameters, gradient) -> penalise(kind, parameters, gradient));
         }
-        MemoryWorkspace workspace = workspace(gradient);
+        MemoryWorkspace workspace = workspace(gradients.get(0));
         try {
-            return typical(kind, gradient, parameters -> penaliseIn(workspace, kind, parameters, gradient));
+            return typical(
+                    kind, gradients, (parameters, gradient) -> penaliseIn(workspace, kind, parameters, gradient));
         } finally {
             Nd4j.getWorkspaceManager().destroyWorkspace(workspace);
         }
@@ -105,24 +115,29 @@ final class UpdateTimes {
         return penalty instanceof L2Regularization || penalty instanceof WeightDecay;
     }
 
-    /** Median; {@code penalties} are applied to parameters. */
-    private static double typical(Kind kind, INDArray gradient, Consumer<INDArray> penalties) {
-        long length = kind.updater.stateSize(gradient.length());
-        try (INDArray parameters = Nd4j.zeros(gradient.dataType(), gradient.shape());
-                INDArray state = Nd4j.zeros(gradient.dataType(), 1, Math.max(1, length))) {
+    /** Median of as many of {@code gradients} as there is time for, of the same length; {@code penalties} are applied to parameters. */
+    private static double typical(Kind kind, List<INDArray> gradients, BiConsumer<INDArray, INDArray> penalties) {
+        INDArray first = gradients.get(0);
+        long length = kind.updater.stateSize(first.length());
+        try (INDArray parameters = Nd4j.zeros(first.dataType(), first.shape());
+                INDArray state = Nd4j.zeros(first.dataType(), 1, Math.max(1, length))) {
             GradientUpdater<?> updater = instantiate(kind.updater, length == 0 ? null : state);
-            double[] nanos = new double[TIMINGS];
-            for (int i = 0; i < TIMINGS; i++) {
+            List<Long> nanos = new ArrayList<>();
+            long all = System.nanoTime();
+            for (INDArray gradient : gradients) {
                 long begun = System.nanoTime();
                 gradient.divi(1);
-                penalties.accept(parameters);
+                penalties.accept(parameters, gradient);
                 updater.applyUpdater(gradient, 0, 0);
                 parameters.subi(gradient);
                 Nd4j.getExecutioner().commit();
-                nanos[i] = System.nanoTime() - begun;
+                nanos.add(System.nanoTime() - begun);
+                if (System.nanoTime() - all > TIMING_NANOS) {
+                    break;
+                }
             }
-            Arrays.sort(nanos);
-            return nanos[TIMINGS / 2];
+            nanos.sort(null);
+            return nanos.get(nanos.size() / 2);
         }
     }
 

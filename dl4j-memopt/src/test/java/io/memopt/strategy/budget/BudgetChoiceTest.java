@@ -49,7 +49,7 @@ class BudgetChoiceTest {
 
     private static final int DEEP_WIDTH = 32;
     /** The scale of the loss begins too high, and updates are left out meanwhile: there is no state of the updater yet. */
-    private static final int UNTIL_SCALED = 10;
+    private static final int UNTIL_SCALED = 12;
     /** Budgets are larger than the least by one in so many bytes: what small networks take while it is decided varies. */
     private static final int ROOM = 25;
 
