@@ -112,9 +112,9 @@ public record MemOptConfig(
                     + ", expected SIZED or PLANNED: without arenas there is nothing to keep");
         }
         if (!arenas.equals(ArenaOptions.DEFAULTS) && !hasArenas) {
-            throw new IllegalArgumentException("trimAfter=" + arenas.trimAfter() + ", releaseIdleAfter="
-                    + arenas.releaseIdleAfter() + " and waitForScopes=" + arenas.waitForScopes() + " but reuse=" + reuse
-                    + ", expected SIZED or PLANNED: these are settings of arenas");
+            throw new IllegalArgumentException("trimAfter=" + arenas.trimAfter() + " and releaseIdleAfter="
+                    + arenas.releaseIdleAfter() + " but reuse=" + reuse
+                    + ", expected SIZED or PLANNED: without arenas there is nothing to give back");
         }
         if (planPoison && reuse != Reuse.PLANNED && !budget.isSet()) {
             throw new IllegalArgumentException("planPoison=true but reuse=" + reuse
@@ -392,7 +392,7 @@ public record MemOptConfig(
          * ArenaOptions#DEFAULT_TRIM_AFTER}, at least 1. With inference every layer is a pass.
          */
         public Builder trimAfter(int passes) {
-            arenas = new ArenaOptions(passes, arenas.releaseIdleAfter(), arenas.waitForScopes());
+            arenas = new ArenaOptions(passes, arenas.releaseIdleAfter());
             return this;
         }
 
@@ -401,17 +401,7 @@ public record MemOptConfig(
          * never. Arrays of a pass that is over must not be read then, which was never valid.
          */
         public Builder releaseIdleAfter(Duration time) {
-            arenas = new ArenaOptions(arenas.trimAfter(), time, arenas.waitForScopes());
-            return this;
-        }
-
-        /**
-         * Whether, on CUDA, the thread waits for the device whenever a workspace is left, as plain Deeplearning4j does some hundred times
-         * in a step of a deep network; default false: once, when the outermost one is left. Then times of layers and phases are those
-         * of the host, which runs ahead of the device. Results are the same.
-         */
-        public Builder waitForScopes(boolean wait) {
-            arenas = new ArenaOptions(arenas.trimAfter(), arenas.releaseIdleAfter(), wait);
+            arenas = new ArenaOptions(arenas.trimAfter(), time);
             return this;
         }
 

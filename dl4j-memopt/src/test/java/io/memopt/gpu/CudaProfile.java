@@ -39,8 +39,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * {@code OBSERVED}; {@code MIRRORS}, untouched host mirrors, as all those that follow; {@code PAGES}, a pool of 2 MiB pages; {@code
  * LARGE}, of 32 MiB pages; {@code MALLOC}, a pool of segments from cudaMalloc; {@code PLANNED}, planned workspaces without a pool;
  * {@code EXACT}, with the pool of 2 MiB pages; {@code EXACT_LARGE}; {@code EXACT_MALLOC}; {@code CUDNN}, exact and convolutions
- * through cuDNN; {@code CUDNN_ONLY}, {@code CUDNN_PLANNED}, {@code CUDNN_LARGE} and {@code CUDNN_MALLOC} likewise; {@code CUDNN_APART}, with running statistics layer by layer; {@code CUDNN_CALLS}, by its older functions; {@code CUDNN_VIEWS}, with the updater's own views; {@code CUDNN_WAITS}, with
- * a wait for the device whenever a workspace is left. With {@code
+ * through cuDNN; {@code CUDNN_ONLY}, {@code CUDNN_PLANNED}, {@code CUDNN_LARGE} and {@code CUDNN_MALLOC} likewise; {@code CUDNN_APART}, with running statistics layer by layer; {@code CUDNN_CALLS}, by its older functions; {@code CUDNN_VIEWS}, with the updater's own views. With {@code
  * @stacks} after the last way, the first round also writes {@code stacks-NETWORK-WAY.txt} for each, see {@link StackSamples}.
  */
 public final class CudaProfile {
@@ -79,7 +78,6 @@ public final class CudaProfile {
         CUDNN_APART(Memory.PAGES, true, true),
         CUDNN_CALLS(Memory.PAGES, true, true),
         CUDNN_VIEWS(Memory.PAGES, true, true),
-        CUDNN_WAITS(Memory.PAGES, true, true),
         CUDNN_LARGE(Memory.LARGE, true, true),
         CUDNN_MALLOC(Memory.MALLOC, true, true);
 
@@ -265,7 +263,6 @@ public final class CudaProfile {
         boolean cuda = Nd4jFacts.isCuda();
         MemOptConfig.Builder config = MemOptConfig.builder()
                 .reuse(way.planned ? Reuse.PLANNED : Reuse.OFF)
-                .waitForScopes(way == Way.CUDNN_WAITS)
                 .hostMirrors(cuda ? HostMirrors.UNTOUCHED : HostMirrors.PINNED)
                 .convolutions(
                         way.cudnn

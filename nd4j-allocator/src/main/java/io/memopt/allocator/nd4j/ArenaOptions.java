@@ -5,22 +5,20 @@ package io.memopt.allocator.nd4j;
 import java.time.Duration;
 
 /**
- * When arenas give bytes back, and whether their scopes end as ND4J's.
+ * When arenas give bytes back.
  *
  * @param trimAfter regions in a row that need less than three quarters of an arena before it shrinks, at least 1
  * @param releaseIdleAfter time without an open scope after which a thread's arena is given back until it is needed again, at most a
  *     year; zero for never
- * @param waitForScopes on CUDA, whether the thread waits for the device whenever a workspace is left, as with ND4J's own; otherwise it
- *     does when the outermost one is, see {@link PutOffWaits}
  */
-public record ArenaOptions(int trimAfter, Duration releaseIdleAfter, boolean waitForScopes) {
+public record ArenaOptions(int trimAfter, Duration releaseIdleAfter) {
     /** 256 regions: an evaluation of some minibatches between epochs costs no block. */
     public static final int DEFAULT_TRIM_AFTER = 256;
 
     private static final Duration MOST_IDLE = Duration.ofDays(365);
 
-    /** Idle threads keep their arenas, and none waits for the device more often than it must. */
-    public static final ArenaOptions DEFAULTS = new ArenaOptions(DEFAULT_TRIM_AFTER, Duration.ZERO, false);
+    /** Idle threads keep their arenas. */
+    public static final ArenaOptions DEFAULTS = new ArenaOptions(DEFAULT_TRIM_AFTER, Duration.ZERO);
 
     public ArenaOptions {
         if (trimAfter < 1) {

@@ -22,12 +22,10 @@ public final class WorkspaceReuse {
     private final Set<ThreadArena> all = Collections.newSetFromMap(new WeakHashMap<>());
     private final ArenaFigures figures = new ArenaFigures();
     private final @Nullable IdleWatch idle;
-    private final boolean waitForScopes;
 
     WorkspaceReuse(Recording recording, RegionPolicy policy, ArenaOptions options) {
         this.arenas =
                 ThreadLocal.withInitial(() -> add(new ThreadArena(recording, policy, options.trimAfter(), figures)));
-        this.waitForScopes = options.waitForScopes();
         this.idle = options.releaseIdleAfter().isZero()
                 ? null
                 : new IdleWatch(this::releaseIdle, options.releaseIdleAfter());
@@ -36,11 +34,6 @@ public final class WorkspaceReuse {
     /** What arenas did so far. */
     public ArenaFigures figures() {
         return figures;
-    }
-
-    /** See {@link ArenaOptions#waitForScopes}. */
-    boolean waitsForScopes() {
-        return waitForScopes;
     }
 
     /** What a workspace of the ND4J at hand takes for an array of {@code bytes}. */

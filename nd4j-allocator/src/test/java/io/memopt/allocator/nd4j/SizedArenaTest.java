@@ -69,7 +69,7 @@ class SizedArenaTest {
     @BeforeEach
     void install() {
         ledger = MemoryHooks.install().ledger();
-        reuse = MemoryHooks.reuse(room, new ArenaOptions(TRIM_AFTER, Duration.ZERO, false));
+        reuse = MemoryHooks.reuse(room, new ArenaOptions(TRIM_AFTER, Duration.ZERO));
     }
 
     @AfterEach
@@ -155,7 +155,7 @@ class SizedArenaTest {
 
     @Test
     void idleThread_losesItsArena_byItself() throws InterruptedException {
-        MemoryHooks.reuse(room, new ArenaOptions(TRIM_AFTER, Duration.ofMillis(40), false));
+        MemoryHooks.reuse(room, new ArenaOptions(TRIM_AFTER, Duration.ofMillis(40)));
         room.bytes = 5 * BYTES;
         CountDownLatch served = new CountDownLatch(1);
         CountDownLatch end = new CountDownLatch(1);
@@ -175,9 +175,8 @@ class SizedArenaTest {
 
     @Test
     void options_outOfRange_areRefused() {
-        assertThatThrownBy(() -> new ArenaOptions(0, Duration.ZERO, false))
-                .hasMessage("trimAfter=0, expected at least 1");
-        assertThatThrownBy(() -> new ArenaOptions(1, Duration.ofMillis(-1), false))
+        assertThatThrownBy(() -> new ArenaOptions(0, Duration.ZERO)).hasMessage("trimAfter=0, expected at least 1");
+        assertThatThrownBy(() -> new ArenaOptions(1, Duration.ofMillis(-1)))
                 .hasMessage("releaseIdleAfter=PT-0.001S, expected 0 to PT8760H");
     }
 
