@@ -137,8 +137,8 @@ final class Trial {
                 plain = record(plainKind);
                 modes.lean(model);
             } else {
-                timed(() -> NetworkAccess.computePlainly(
-                        model)); // ND4J makes some constants once in the life of a process.
+                // ND4J makes some constants once in the life of a process.
+                timed(() -> NetworkAccess.computePlainly(model));
             }
             if (!fits(basic)) {
                 cut();
@@ -172,7 +172,9 @@ final class Trial {
 
     /** Of {@code kinds}, looks for the first that fits, beginning with that which does as far as sizes of outputs tell. */
     private void search(List<PassKind> kinds) {
-        PassKind least = kinds.get(0).with(lever().least());
+        Keep fewest = lever().least();
+        PassKind last = kinds.get(kinds.size() - 1);
+        PassKind least = fewest.isAll() ? last : last.with(fewest);
         PassKind first = kinds.stream().filter(this::mayFit).findFirst().orElse(least);
         if (terms.fixed().partsAllowed()) { // whole minibatches are not all there is
             fits(least);
