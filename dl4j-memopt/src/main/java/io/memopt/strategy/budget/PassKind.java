@@ -3,9 +3,9 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.analysis.Exactness;
+import io.memopt.strategy.offload.Offload;
 import io.memopt.strategy.precision.Precision;
 import io.memopt.strategy.step.StepOptions;
-import java.nio.file.Path;
 import java.util.Optional;
 
 /**
@@ -42,7 +42,7 @@ record PassKind(Keep keep, boolean keptInFiles, Caching caching, Precision preci
 
     /** The step that computes whole minibatches by such passes; {@code asked} has the folder for files. */
     StepOptions step(StepOptions asked) {
-        Optional<Path> files = keptInFiles ? asked.outputFolder() : Optional.empty();
+        Optional<Offload> files = keptInFiles ? asked.outputOffload() : Optional.empty();
         return new StepOptions(StepOptions.WHOLE, 1, 1, keep.cuts(), precision, Optional.empty(), files);
     }
 }

@@ -151,7 +151,7 @@ final class Trial {
                 .filter(kind -> !kind.keep().isAll())
                 .map(PassKind::inFiles)
                 .toList();
-        if (terms.asked().outputFolder().isPresent() && !cut.isEmpty() && !fits(kinds.get(0))) {
+        if (terms.asked().outputOffload().isPresent() && !cut.isEmpty() && !fits(kinds.get(0))) {
             search(cut);
         }
     }
