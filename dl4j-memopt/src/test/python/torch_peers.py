@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The networks of io.memopt.gpu.CudnnCase in PyTorch: memory and time of a training step in FP32, TF32 off, on one GPU.
 
-Usage: torch_peers.py [NETWORK,batch,steps ...], e.g. VGG16,32,20 RESNET50,32,40 LENET,1024,100
+Usage: torch_peers.py [NETWORK,batch,steps ...], e.g. VGG16,32,20 RESNET50,32,40 LENET,1024,100 CIFAR,128,100 CHAR_LSTM,32,40
 
-The architectures are those of Deeplearning4j's zoo (numbers of parameters are printed, to be compared), with stochastic gradient
-descent and momentum or, as in the zoo's ResNet50, RMSprop. Batches are on the device, each step ends with a synchronisation.
+The architectures are those of Deeplearning4j's zoo and of CudnnCase (numbers of parameters are printed, to be compared), with stochastic
+gradient descent and momentum, Adam or, as in the zoo's ResNet50, RMSprop. Batches are on the device, each step ends with a synchronisation.
 Prints for each network: most bytes allocated and reserved by PyTorch, growth of what the driver says is in use since before the
 network, median step in ms with quartiles.
 """
@@ -70,6 +70,30 @@ def resnet50():
     return nn.Sequential(*layers, nn.MaxPool2d(3, 2), nn.Flatten(), nn.Linear(2048, 1000))
 
 
+def cifar():
+    layers, channels = [], 3
+    for filters in (32, 32, 0, 64, 64, 0, 128, 0):
+        if filters:
+            layers += [nn.Conv2d(channels, filters, 3, padding=1), nn.ReLU(inplace=True)]
+            channels = filters
+        else:
+            layers.append(nn.MaxPool2d(2))
+    return nn.Sequential(
+        *layers, nn.Flatten(), nn.Linear(128 * 16, 256), nn.ReLU(inplace=True), nn.Linear(256, 10))
+
+
+class CharLstm(nn.Module):
+    """Two recurrent layers of 256 units; PyTorch has two biases for each gate, Deeplearning4j one."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.LSTM(80, 256, 2, batch_first=True)
+        self.out = nn.Linear(256, 80)
+
+    def forward(self, x):
+        return self.out(self.layers(x)[0]).flatten(0, 1)
+
+
 def momentum(parameters):
     return torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, nesterov=True)
 
@@ -78,10 +102,17 @@ def rms_prop(parameters):
     return torch.optim.RMSprop(parameters, lr=1e-3, alpha=0.96, eps=1e-3)
 
 
+def adam(parameters):
+    return torch.optim.Adam(parameters, lr=1e-3)
+
+
+# Name: how it is made, shape of one item, number of classes, labels of one item, optimizer.
 NETWORKS = {
-    "LENET": (lenet, (784,), 10, momentum),
-    "VGG16": (vgg16, (3, 224, 224), 1000, momentum),
-    "RESNET50": (resnet50, (3, 224, 224), 1000, rms_prop),
+    "LENET": (lenet, (784,), 10, 1, momentum),
+    "CIFAR": (cifar, (3, 32, 32), 10, 1, adam),
+    "CHAR_LSTM": (CharLstm, (200, 80), 80, 200, adam),
+    "VGG16": (vgg16, (3, 224, 224), 1000, 1, momentum),
+    "RESNET50": (resnet50, (3, 224, 224), 1000, 1, rms_prop),
 }
 
 
@@ -91,7 +122,7 @@ def used():
 
 
 def measure(name, batch, steps):
-    make, shape, classes, optimizer_of = NETWORKS[name]
+    make, shape, classes, labels, optimizer_of = NETWORKS[name]
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     before = used()
@@ -99,7 +130,7 @@ def measure(name, batch, steps):
     optimizer = optimizer_of(network.parameters())
     loss = nn.CrossEntropyLoss()
     x = torch.rand(batch, *shape, device="cuda")
-    y = torch.randint(classes, (batch,), device="cuda")
+    y = torch.randint(classes, (batch * labels,), device="cuda")
     times = []
     for _ in range(steps + 5):
         start = time.perf_counter()
@@ -111,7 +142,7 @@ def measure(name, batch, steps):
     first, times = times[0], times[5:]
     low, median, high = statistics.quantiles(times, n=4)
     print(
-        f"{name:8} b{batch:<5} {sum(p.numel() for p in network.parameters()):,} parameters; allocated"
+        f"{name:9} b{batch:<5} {sum(p.numel() for p in network.parameters()):,} parameters; allocated"
         f" {torch.cuda.max_memory_allocated() / MIB:.1f} MiB, reserved {torch.cuda.max_memory_reserved() / MIB:.1f},"
         f" driver {(used() - before) / MIB:.1f}; first step {first:.0f} ms, median {median:.2f} (quartiles {low:.2f},"
         f" {high:.2f})", flush=True)
@@ -123,7 +154,7 @@ def main(arguments):
     torch.zeros(1, device="cuda")
     print(f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()},"
           f" {torch.cuda.get_device_name()}")
-    for argument in arguments or ["LENET,1024,100", "VGG16,32,20", "RESNET50,32,40"]:
+    for argument in arguments or ["LENET,1024,100", "CIFAR,128,100", "CHAR_LSTM,32,40", "VGG16,32,20", "RESNET50,32,40"]:
         name, batch, steps = argument.split(",")
         measure(name, int(batch), int(steps))
 

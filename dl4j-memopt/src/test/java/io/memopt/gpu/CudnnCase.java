@@ -11,7 +11,9 @@ import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.weights.WeightInit;
@@ -30,7 +32,12 @@ enum CudnnCase {
     CIFAR(128, 3, 32, 10, 40),
     VGG_BN(32, 3, 32, 10, 40),
     VGG16(32, 3, 224, 1000, 9),
-    RESNET50(32, 3, 224, 1000, 20);
+    RESNET50(32, 3, 224, 1000, 20),
+    /** Two recurrent layers of {@value #UNITS} units on texts of {@value #CHARACTERS} characters, of which there are as many as classes. */
+    CHAR_LSTM(32, 1, 1, 80, 10);
+
+    private static final int UNITS = 256;
+    private static final int CHARACTERS = 200;
 
     private final int batch;
     private final int channels;
@@ -86,12 +93,16 @@ enum CudnnCase {
                         .init();
             case CIFAR -> stacked(false, 32, 32, 0, 64, 64, 0, 128, 0);
             case VGG_BN -> stacked(true, 64, 64, 0, 128, 128, 0, 256, 256, 0);
+            case CHAR_LSTM -> recurrent();
         };
     }
 
-    /** Uniform pixels and labels; the same for the same seed. */
+    /** Uniform pixels and labels, or characters of which each is to tell the next; the same for the same seed. */
     DataSet data(int items, long seed) {
         Random random = new Random(seed);
+        if (this == CHAR_LSTM) {
+            return text(items, random);
+        }
         float[] x = new float[items * channels * side * side];
         for (int i = 0; i < x.length; i++) {
             x[i] = random.nextFloat();
@@ -104,6 +115,44 @@ enum CudnnCase {
                 this == LENET ? new long[] {items, (long) side * side} : new long[] {items, channels, side, side};
         return new DataSet(
                 Nd4j.createFromArray(x).reshape(shape), Nd4j.createFromArray(y).reshape(items, classes));
+    }
+
+    private DataSet text(int items, Random random) {
+        float[][][] x = new float[items][classes][CHARACTERS];
+        float[][][] y = new float[items][classes][CHARACTERS];
+        for (int item = 0; item < items; item++) {
+            int next = random.nextInt(classes);
+            for (int i = 0; i < CHARACTERS; i++) {
+                x[item][next][i] = 1;
+                next = random.nextInt(classes);
+                y[item][next][i] = 1;
+            }
+        }
+        return new DataSet(Nd4j.createFromArray(x), Nd4j.createFromArray(y));
+    }
+
+    private Model recurrent() {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .seed(123)
+                .updater(new Adam(1e-3))
+                .weightInit(WeightInit.XAVIER)
+                .list()
+                .layer(new LSTM.Builder()
+                        .nOut(UNITS)
+                        .activation(Activation.TANH)
+                        .build())
+                .layer(new LSTM.Builder()
+                        .nOut(UNITS)
+                        .activation(Activation.TANH)
+                        .build())
+                .layer(new RnnOutputLayer.Builder(LossFunction.MCXENT)
+                        .nOut(classes)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .setInputType(InputType.recurrent(classes, CHARACTERS))
+                .build());
+        network.init();
+        return network;
     }
 
     /** 3x3 convolutions with so many filters each; 0 is a pooling. */

@@ -56,7 +56,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One pass of one convolution as a graph of one operation, in FLOAT and NCHW, and the engines that can do it: first those that
- * cuDNN's heuristic proposes, the best first, then all others as they come. Arrays begin at multiples of {@value #ALIGNMENT} bytes.
+ * cuDNN's heuristic proposes, the best first, then all others as they come. Inputs and outputs begin at multiples of {@value #ALIGNMENT}
+ * bytes, weights anywhere: in a network's flat parameters they follow biases.
  *
  * <p>Threading: one thread at a time.
  */
@@ -98,7 +99,10 @@ final class BackendGraph implements AutoCloseable {
     private final BackendDescriptor graph;
     private final BitSet unfit;
     private final boolean deterministic;
-    private @Nullable List<BackendDescriptor> proposals;
+    private @Nullable List<Proposal> proposals;
+
+    /** What cuDNN's heuristic proposes, and the number of its engine. */
+    private record Proposal(BackendDescriptor configuration, int engine) {}
 
     /**
      * Describes the pass.
@@ -129,10 +133,15 @@ final class BackendGraph implements AutoCloseable {
     }
 
     private BackendDescriptor operation(ConvolutionShape shape, ConvolutionPass pass, boolean adds) {
-        BackendDescriptor x = tensor(X, shape.batch(), shape.channels(), shape.height(), shape.width());
+        BackendDescriptor x = tensor(X, ALIGNMENT, shape.batch(), shape.channels(), shape.height(), shape.width());
         BackendDescriptor w = tensor(
-                W, shape.filters(), shape.channels() / shape.groups(), shape.kernelHeight(), shape.kernelWidth());
-        BackendDescriptor y = tensor(Y, shape.batch(), shape.filters(), shape.outHeight(), shape.outWidth());
+                W,
+                Float.BYTES,
+                shape.filters(),
+                shape.channels() / shape.groups(),
+                shape.kernelHeight(),
+                shape.kernelWidth());
+        BackendDescriptor y = tensor(Y, ALIGNMENT, shape.batch(), shape.filters(), shape.outHeight(), shape.outWidth());
         BackendDescriptor way = convolution(shape);
         float beta = adds ? 1 : 0;
         BackendDescriptor operation = switch (pass) {
@@ -164,9 +173,9 @@ final class BackendGraph implements AutoCloseable {
         return operation.finish();
     }
 
-    private BackendDescriptor tensor(long name, long first, long second, long third, long fourth) {
+    private BackendDescriptor tensor(long name, long alignment, long first, long second, long third, long fourth) {
         return open(Kind.TENSOR)
-                .longs(TENSOR_BYTE_ALIGNMENT, ALIGNMENT)
+                .longs(TENSOR_BYTE_ALIGNMENT, alignment)
                 .number(TENSOR_DATA_TYPE, TYPE_DATA, DATA_FLOAT)
                 .longs(TENSOR_DIMENSIONS, first, second, third, fourth)
                 .longs(TENSOR_STRIDES, second * third * fourth, third * fourth, fourth, 1)
@@ -201,27 +210,40 @@ final class BackendGraph implements AutoCloseable {
      */
     List<Integer> candidates(ConvolutionMath math) {
         List<Integer> ids = new ArrayList<>();
-        Set<Long> seen = new HashSet<>();
+        Set<Integer> seen = new HashSet<>();
         for (int i = 0; i < proposals().size(); i++) {
-            try (BackendDescriptor engine = proposals().get(i).getDescriptor(ENGINECFG_ENGINE, Kind.ENGINE)) {
-                seen.add(engine.getLong(ENGINE_GLOBAL_INDEX));
-                if (isAllowed(engine, math) && ids.size() < MOST_ALLOWED) {
-                    ids.add(ConvolutionPass.FIRST_PROPOSAL + i);
-                }
+            Proposal proposal = proposals().get(i);
+            seen.add(proposal.engine());
+            if (ids.size() < MOST_ALLOWED && isAllowed(proposal, math)) {
+                ids.add(ConvolutionPass.FIRST_PROPOSAL + i);
             }
         }
         long engines = math == ConvolutionMath.FMA ? graph.getLong(OPERATIONGRAPH_ENGINE_GLOBAL_COUNT) : 0;
         for (int index = 0; index < engines; index++) {
-            if (!seen.contains((long) index) && !unfit.get(index) && engine(index, math) != null) {
+            if (!seen.contains(index) && !unfit.get(index) && engine(index, math) != null) {
                 ids.add(ConvolutionPass.FIRST_ENGINE + index);
             }
         }
         return ids;
     }
 
-    /** That of {@link #candidates} with this number; it lives as long as this. Null when there is none. */
+    /** The number under which {@link #configuration} of another graph gives the engine of this one's {@code id}; -1 when there is none. */
+    int suited(int id) {
+        if (id >= ConvolutionPass.FIRST_ENGINE) {
+            return ConvolutionPass.FIRST_SUITED + id - ConvolutionPass.FIRST_ENGINE;
+        }
+        int index = id - ConvolutionPass.FIRST_PROPOSAL;
+        return index < proposals().size()
+                ? ConvolutionPass.FIRST_SUITED + proposals().get(index).engine()
+                : -1;
+    }
+
+    /** That of {@link #candidates} or {@link #suited} with this number; it lives as long as this. Null when there is none. */
     @Nullable
     BackendDescriptor configuration(int id, ConvolutionMath math) {
+        if (id >= ConvolutionPass.FIRST_SUITED) {
+            return suited(id - ConvolutionPass.FIRST_SUITED, math);
+        }
         if (id >= ConvolutionPass.FIRST_ENGINE) {
             return engine(id - ConvolutionPass.FIRST_ENGINE, math);
         }
@@ -229,20 +251,34 @@ final class BackendGraph implements AutoCloseable {
         if (index >= proposals().size()) {
             return null;
         }
-        BackendDescriptor proposal = proposals().get(index);
-        try (BackendDescriptor engine = proposal.getDescriptor(ENGINECFG_ENGINE, Kind.ENGINE)) {
-            return isAllowed(engine, math) ? proposal : null;
-        }
+        Proposal proposal = proposals().get(index);
+        return isAllowed(proposal, math) ? proposal.configuration() : null;
     }
 
-    private List<BackendDescriptor> proposals() {
-        List<BackendDescriptor> known = proposals;
+    private @Nullable BackendDescriptor suited(int engine, ConvolutionMath math) {
+        for (Proposal proposal : proposals()) {
+            if (proposal.engine() == engine && isAllowed(proposal, math)) {
+                return proposal.configuration();
+            }
+        }
+        return engine(engine, math);
+    }
+
+    private List<Proposal> proposals() {
+        List<Proposal> known = proposals;
         if (known == null) {
-            known = propose();
-            known.forEach(opened::push);
+            List<BackendDescriptor> configurations = propose();
+            configurations.forEach(opened::push);
+            known = configurations.stream().map(BackendGraph::proposal).toList();
             proposals = known;
         }
         return known;
+    }
+
+    private static Proposal proposal(BackendDescriptor configuration) {
+        try (BackendDescriptor engine = configuration.getDescriptor(ENGINECFG_ENGINE, Kind.ENGINE)) {
+            return new Proposal(configuration, Math.toIntExact(engine.getLong(ENGINE_GLOBAL_INDEX)));
+        }
     }
 
     private List<BackendDescriptor> propose() {
@@ -254,6 +290,12 @@ final class BackendGraph implements AutoCloseable {
                     .getDescriptors(ENGINEHEUR_RESULTS, Kind.ENGINE_CONFIGURATION, MOST_PROPOSALS);
         } catch (LayerEngineException e) {
             return List.of();
+        }
+    }
+
+    private boolean isAllowed(Proposal proposal, ConvolutionMath math) {
+        try (BackendDescriptor engine = proposal.configuration().getDescriptor(ENGINECFG_ENGINE, Kind.ENGINE)) {
+            return isAllowed(engine, math);
         }
     }
 

@@ -56,9 +56,21 @@ final class BackendPlans implements AutoCloseable {
         return graph == null ? List.of() : graph.candidates(math);
     }
 
-    /** The plan of the way with that number; null when there is none or it cannot be carried out. */
+    /**
+     * The plan of the way of {@code whole} with that number, for {@code part} of it by the same engine; null when there is none or it
+     * cannot be carried out.
+     */
     @Nullable
-    BackendPlan plan(Work work, ConvolutionMath math, int id) {
+    BackendPlan plan(Work whole, Work part, ConvolutionMath math, int id) {
+        if (part.equals(whole)) {
+            return plan(whole, math, id);
+        }
+        BackendGraph graph = graph(whole);
+        int suited = graph == null ? -1 : graph.suited(id);
+        return suited < 0 ? null : plan(part, math, suited);
+    }
+
+    private @Nullable BackendPlan plan(Work work, ConvolutionMath math, int id) {
         return plans.computeIfAbsent(new Way(work, math, id), way -> Optional.ofNullable(make(way)))
                 .orElse(null);
     }

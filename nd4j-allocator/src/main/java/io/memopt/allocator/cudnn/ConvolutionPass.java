@@ -13,8 +13,10 @@ public enum ConvolutionPass {
 
     /** Numbers of algorithms from here on are those of cuDNN's proposals for a graph of one operation, the best first. */
     static final int FIRST_PROPOSAL = 100;
-    /** And from here on those of cuDNN's engines for such a graph. */
+    /** And from here on those of cuDNN's engines for such a graph, as they come. */
     static final int FIRST_ENGINE = 200;
+    /** And from here on those of its engines as cuDNN proposes them for the graph at hand, or as they come where it does not. */
+    static final int FIRST_SUITED = 400;
 
     private final String names;
     /** Bit i is set when algorithm i adds with atomic operations, in an order that differs from run to run. */

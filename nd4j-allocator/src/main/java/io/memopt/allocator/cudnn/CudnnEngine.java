@@ -125,7 +125,7 @@ final class CudnnEngine implements LayerEngine {
         Pointer weights = stream.pointer(w);
         Pointer output = stream.pointer(y);
         BackendPlans plans = stream.plans;
-        if (plans != null && GraphConvolutionCalls.suit(input, weights, output)) {
+        if (plans != null && GraphConvolutionCalls.suit(input, output)) {
             GraphConvolutionCalls calls = new GraphConvolutionCalls(stream, plans, shape, pass, input, weights, output);
             if (!chooser.knows(calls)) {
                 try (BackendPlans trials = plans.fresh()) {

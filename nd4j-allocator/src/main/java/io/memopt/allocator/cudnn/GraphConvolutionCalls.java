@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A pass by cuDNN's graphs. Algorithms are numbered as in
- * {@link BackendGraph#candidates}; proposals for parts of a minibatch are others than those for all of it. Gradients of weights in
- * parts are added to zeros.
+ * {@link BackendGraph#candidates} for the whole minibatch; parts are computed by the same engine, as cuDNN proposes it for them. Gradients of
+ * weights in parts are added to zeros.
  */
 final class GraphConvolutionCalls extends StreamCalls {
     private static final Logger log = LoggerFactory.getLogger(GraphConvolutionCalls.class);
@@ -33,8 +33,8 @@ final class GraphConvolutionCalls extends StreamCalls {
     }
 
     /** Whether arrays lie where graphs want them. */
-    static boolean suit(Pointer x, Pointer w, Pointer y) {
-        return (x.address() | w.address() | y.address()) % BackendGraph.ALIGNMENT == 0;
+    static boolean suit(Pointer x, Pointer y) {
+        return (x.address() | y.address()) % BackendGraph.ALIGNMENT == 0;
     }
 
     @Override
@@ -66,7 +66,7 @@ final class GraphConvolutionCalls extends StreamCalls {
         if (parts > 1 && (items * shape.inputItem() % ALIGNED != 0 || items * shape.outputItem() % ALIGNED != 0)) {
             return -1;
         }
-        BackendPlan plan = plans.plan(work(parts), math, algorithm);
+        BackendPlan plan = plans.plan(work(1), work(parts), math, algorithm);
         return plan == null ? -1 : plan.scratchBytes();
     }
 
@@ -80,7 +80,7 @@ final class GraphConvolutionCalls extends StreamCalls {
     @Override
     public boolean run(ConvolutionAlgorithm algorithm) {
         BackendPlans.Work work = work(algorithm.parts());
-        BackendPlan plan = plans.plan(work, algorithm.math(), algorithm.id());
+        BackendPlan plan = plans.plan(work(1), work, algorithm.math(), algorithm.id());
         if (plan == null || plan.scratchBytes() > algorithm.scratchBytes()) {
             log.debug("{} of {} has no plan for {}", pass, shape, algorithm);
             return false;

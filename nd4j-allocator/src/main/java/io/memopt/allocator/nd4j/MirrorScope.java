@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.allocator.nd4j;
 
+import io.memopt.allocator.recording.ThreadContext;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -10,23 +11,21 @@ import org.jspecify.annotations.Nullable;
  * sake. What anyone else asks for stays page-locked.
  */
 final class MirrorScope {
-    private static final ThreadLocal<boolean[]> inside = ThreadLocal.withInitial(() -> new boolean[1]);
-
     private MirrorScope() {}
 
     static boolean isInside() {
-        return inside.get()[0];
+        return ThreadContext.current().isMirroring();
     }
 
     /** Runs {@code work}, whose host memory is a mirror. */
     static <T extends @Nullable Object> T run(Supplier<T> work) {
-        boolean[] flag = inside.get();
-        boolean before = flag[0];
-        flag[0] = true;
+        ThreadContext thread = ThreadContext.current();
+        boolean before = thread.isMirroring();
+        thread.mirroring(true);
         try {
             return work.get();
         } finally {
-            flag[0] = before;
+            thread.mirroring(before);
         }
     }
 }

@@ -15,6 +15,11 @@ public final class ThreadContext {
     private static final AllocationKind[] KINDS = AllocationKind.values();
     private static final int DETACHED = AllocationKind.DETACHED.ordinal();
     private static final ThreadLocal<ThreadContext> CURRENT = ThreadLocal.withInitial(ThreadContext::new);
+    /** A thread takes {@link #latest} over when it found another's there so many times: threads that take turns do not fight for it. */
+    private static final int PATIENCE = 64;
+
+    /** Most likely the caller's: one that was asked for lately. All that others read of it is final. */
+    private static @Nullable ThreadContext latest;
 
     private final Thread thread = Thread.currentThread();
     private final long threadId = thread.getId();
@@ -27,22 +32,36 @@ public final class ThreadContext {
     /** That of the last intent, for the same reason. */
     private @Nullable WorkspaceAccount account;
 
+    private boolean mirroring;
+    /** Times that {@link #latest} was another thread's. */
+    private int missed;
+
     private @Nullable Journal journal;
     /** Whose the journal is; no reference to a recording, which may be over. */
     private @Nullable Object journals;
 
     private ThreadContext() {}
 
+    /**
+     * The caller's. After a native operation the tables behind a thread-local variable are five lines of memory that no cache holds, so
+     * the latest one is looked at first.
+     */
     public static ThreadContext current() {
-        return CURRENT.get();
+        ThreadContext likely = latest;
+        return likely != null && likely.thread == Thread.currentThread() ? likely : lookUp();
     }
 
-    /**
-     * As {@link #current()}, quicker if that is {@code likely}: after a native operation the tables behind a thread-local variable are
-     * five lines of memory that no cache holds.
-     */
+    /** As {@link #current()}, quicker if that is {@code likely}. */
     public static ThreadContext current(ThreadContext likely) {
-        return likely.thread == Thread.currentThread() ? likely : CURRENT.get();
+        return likely.thread == Thread.currentThread() ? likely : current();
+    }
+
+    private static ThreadContext lookUp() {
+        ThreadContext context = CURRENT.get();
+        if (latest == null || context.missed++ % PATIENCE == 0) {
+            latest = context;
+        }
+        return context;
     }
 
     /** {@link Thread#getId()} of this thread. */
@@ -71,6 +90,15 @@ public final class ThreadContext {
     public void iteration(OwnerTable table, long newIteration) {
         change(table);
         iteration = newIteration;
+    }
+
+    /** Whether the host memory that the thread asks for now is a mirror of device memory. */
+    public boolean isMirroring() {
+        return mirroring;
+    }
+
+    public void mirroring(boolean now) {
+        mirroring = now;
     }
 
     /** The journal of this thread among {@code all}, which have {@code identity}. */

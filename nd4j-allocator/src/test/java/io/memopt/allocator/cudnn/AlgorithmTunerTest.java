@@ -66,6 +66,15 @@ class AlgorithmTunerTest {
     }
 
     @Test
+    void search_whenAWayIsBeatenInTimeAndScratch_doesNotTryItInMoreParts() {
+        FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 6 * MIB}, new long[] {200, 300});
+
+        AlgorithmTable table = search(OPTIONS, calls);
+
+        assertThat(table.algorithms()).extracting(ConvolutionAlgorithm::parts).containsExactly(1, 1);
+    }
+
+    @Test
     void search_whenLimited_runsNothingAboveTheLimit() {
         FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 100 * MIB}, new long[] {500, 1});
 
@@ -75,12 +84,29 @@ class AlgorithmTunerTest {
     }
 
     @Test
-    void search_whenHopeless_runsOnceOnly() {
-        FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 0}, new long[] {100, 10_000});
+    void search_whenHopeless_runsNoMoreThanToSeeThat() {
+        FakeCalls calls = new FakeCalls(
+                ConvolutionPass.FORWARD, new long[] {10, 0, 0, 10}, new long[] {100, 10_000, 30_000_000, 10_000});
 
         search(OPTIONS, calls);
 
-        assertThat(calls.ran).filteredOn(way -> way.id() == 1).hasSize(1);
+        assertThat(runs(calls, 1)).as("may load code").isEqualTo(2);
+        assertThat(runs(calls, 2)).as("takes longer than loading code").isEqualTo(1);
+        assertThat(runs(calls, 3)).as("needs no less scratch memory").isEqualTo(1);
+    }
+
+    private static long runs(FakeCalls calls, int id) {
+        return calls.ran.stream().filter(way -> way.id() == id).count();
+    }
+
+    @Test
+    void search_whenCodeIsLoadedFirst_tellsTheTimeWithoutThat() {
+        FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {10, 0}, new long[] {100, 90});
+        calls.loadingNanos = 3_000_000;
+
+        AlgorithmTable table = search(OPTIONS, calls);
+
+        assertThat(table.algorithms()).containsExactly(Ways.way(1, 0, 90), Ways.way(0, 80, 100));
     }
 
     @Test

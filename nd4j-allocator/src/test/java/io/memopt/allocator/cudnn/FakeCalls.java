@@ -16,6 +16,9 @@ final class FakeCalls implements ConvolutionCalls {
     final List<ConvolutionAlgorithm> ran = new ArrayList<>();
     final Set<Integer> broken = new HashSet<>();
     boolean graph;
+    /** What the first run of each algorithm takes longer. */
+    long loadingNanos;
+
     long now;
 
     /** One number for each algorithm; scratch memory of -1 means that the algorithm is not supported. */
@@ -66,6 +69,7 @@ final class FakeCalls implements ConvolutionCalls {
 
     @Override
     public boolean run(ConvolutionAlgorithm algorithm) {
+        now += ran.stream().noneMatch(way -> way.id() == algorithm.id()) ? loadingNanos : 0;
         ran.add(algorithm);
         now += nanosPerRun[algorithm.id()] / (algorithm.math() == ConvolutionMath.TF32 ? 2 : 1) + algorithm.parts() - 1;
         return !broken.contains(algorithm.id());
