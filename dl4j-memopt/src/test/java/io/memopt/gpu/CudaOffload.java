@@ -9,6 +9,7 @@ import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.pool.CopyFigures;
 import io.memopt.allocator.recording.PeakWindow;
+import io.memopt.allocator.recording.WindowPeaks;
 import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.Reuse;
@@ -35,8 +36,8 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * Checkpoints and updater state on the host of a GPU; a program, because the tests' class path has no CUDA. Ways take turns in one JVM,
- * all from the same parameters. For each network and way one line: most device and page-locked memory by the books beyond what was there before the network was
- * made, median step of each round, whether the parameters are those of the first plain training bit for bit, and what was copied, with the time that the
+ * all from the same parameters. For each network and way one line: most device memory in the first and in the later half of the steps, and page-locked memory in the later, by the books, beyond
+ * what was there before the network was made, median step of each round, whether the parameters are those of the first plain training bit for bit, and what was copied, with the time that the
  * device stood still for it. Plain training comes twice, since not every network repeats itself on a GPU.
  *
  * <p>Arguments: folder for {@code offload.txt} and {@code algorithms.json}; rounds; then {@code NETWORK,batch,steps} each, with a name
@@ -97,7 +98,8 @@ public final class CudaOffload {
     }
 
     /** How one run went. */
-    private record Run(long device, long pinned, double millis, boolean same, CopyFigures copies, String notes) {}
+    private record Run(
+            long first, long device, long pinned, double millis, boolean same, CopyFigures copies, String notes) {}
 
     public static void main(String[] arguments) throws IOException {
         Path folder = Files.createDirectories(Path.of(arguments[0]));
@@ -140,9 +142,10 @@ public final class CudaOffload {
         Run last = its.get(its.size() - 1);
         CopyFigures copies = last.copies();
         print(
-                "  %-20s device peak %9.2f MiB, page-locked %9.2f MiB, steps %s ms, bits of plain %s; a step: %.1f copies and %.2f MiB to"
+                "  %-20s device peak of the first half %9.2f MiB, of the later %9.2f MiB, page-locked %9.2f MiB, steps %s ms, bits of plain %s; a step: %.1f copies and %.2f MiB to"
                         + " the host, %.1f and %.2f back, %.1f late, %.3f ms waited",
                 way,
+                last.first() / MIB,
                 last.device() / MIB,
                 last.pinned() / MIB,
                 its.stream()
@@ -169,30 +172,35 @@ public final class CudaOffload {
         Nd4j.getRandom().setSeed(7);
         Model model = create();
         double[] millis = new double[data.length];
+        long firstPeak = 0;
+        WindowPeaks later;
         String notes;
         CopyFigures before = figures();
         try (MemOpt memopt = MemOpt.attach(model, way.set(config()).build())) {
             for (int i = 0; i < data.length; i++) {
+                if (i == data.length / 2) {
+                    firstPeak = window.take().reservedBytes(MemorySpace.DEVICE) - device;
+                }
                 Nd4j.getRandom().setStates(7, i + 1);
                 long begun = System.nanoTime();
                 Networks.fit(model, data[i]);
                 Nd4j.getExecutioner().commit();
                 millis[i] = (System.nanoTime() - begun) / NANOS_PER_MILLI;
             }
+            later = window.take();
             notes = String.join(
                     " ",
                     memopt.summary().notes().stream()
                             .filter(note -> note.startsWith("Checkpointing") || note.startsWith("Offload"))
                             .toList());
         }
-        long devicePeak = window.take().reservedBytes(MemorySpace.DEVICE) - device;
-        long pinnedPeak = window.take().reservedBytes(MemorySpace.PINNED) - pinned;
         window.close();
         double[] steady = Arrays.copyOfRange(millis, millis.length / 2, millis.length);
         Arrays.sort(steady);
         return new Run(
-                devicePeak,
-                pinnedPeak,
+                firstPeak,
+                later.reservedBytes(MemorySpace.DEVICE) - device,
+                later.reservedBytes(MemorySpace.PINNED) - pinned,
                 steady[steady.length / 2],
                 isAsFirst(model.params()),
                 figures().since(before),

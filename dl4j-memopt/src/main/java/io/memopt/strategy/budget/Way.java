@@ -16,7 +16,7 @@ import java.util.Optional;
  *
  * @param pass how gradients are computed
  * @param parts that a minibatch is computed in
- * @param stateInFile whether the updater's state is in a mapped file
+ * @param stateInFile whether the updater's state is offloaded: to a mapped file or, with CUDA, the host
  */
 record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
 
@@ -66,10 +66,10 @@ record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
         if (!pass.keep().isAll()) {
             List<Integer> cuts = pass.keep().cuts();
             words.add(Count.of(cuts.size(), "checkpointed segment") + " " + cuts
-                    + (pass.keptInFiles() ? " in files" : ""));
+                    + (pass.keptInFiles() ? " offloaded" : ""));
         }
         if (stateInFile) {
-            words.add("updater state in a file");
+            words.add("updater state offloaded");
         }
         if (pass.mixes()) {
             words.add("mixed precision");

@@ -23,12 +23,16 @@ public final class DeviceCopies {
     /** Those of the device that the calling thread works with, which there must be. */
     static CopyLanes lanes() {
         Supplier<CopyLanes> opener = others;
-        return opener == null ? CudaCopyLanes.ofThread() : opener.get();
+        return new RecordedLanes(opener == null ? CudaCopyLanes.ofThread() : opener.get());
     }
 
-    /** What was copied so far on the device that the calling thread works with; nothing where there is none, or no copy was made. */
+    /** What was copied so far by all of this process; nothing where there is no device. */
     public static CopyFigures figures() {
-        return areThere() ? lanes().figures() : CopyFigures.NONE;
+        Supplier<CopyLanes> opener = others;
+        if (opener != null) {
+            return opener.get().figures();
+        }
+        return Nd4jFacts.isCuda() ? CudaCopyLanes.figuresOfAll() : CopyFigures.NONE;
     }
 
     /** Has other lanes stand in for those of CUDA, with any backend; null for none. */

@@ -128,6 +128,42 @@ class HostOffloadTest {
         }
     }
 
+    /** Of some six kept outputs the device has two at a time. */
+    @Test
+    void checkpointsOfADeepChain_takeLessOfTheDevice() {
+        long onDevice = keptBytes(MemOptConfig.builder().activationShare(0).build());
+        try (SimulatedLanes.Installed device = SimulatedLanes.install(Pace.LATEST)) {
+            assertThat(keptBytes(OUTPUTS)).isPositive().isLessThan(onDevice * 2 / 3);
+            assertThat(device.lanes().figures().toHostCopies()).isPositive();
+            assertThat(device.lanes().figures().toDeviceCopies())
+                    .isEqualTo(device.lanes().figures().toHostCopies());
+        }
+    }
+
+    /** Size of the workspace of kept outputs once it is learnt. */
+    private static long keptBytes(MemOptConfig config) {
+        NeuralNetConfiguration.ListBuilder list =
+                new NeuralNetConfiguration.Builder().seed(3).list();
+        for (int i = 0; i < 36; i++) {
+            list.layer(new DenseLayer.Builder().nIn(16).nOut(16).build());
+        }
+        MultiLayerNetwork network = new MultiLayerNetwork(list.layer(new OutputLayer.Builder(LossFunction.MSE)
+                        .nIn(16)
+                        .nOut(2)
+                        .build())
+                .build());
+        network.init();
+        Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+        try (MemOpt memopt = MemOpt.attach(network, config)) {
+            for (int i = 0; i < 4; i++) {
+                network.fit(new DataSet(Nd4j.rand(256, 16), Nd4j.rand(256, 2)));
+            }
+            return Nd4j.getWorkspaceManager()
+                    .getWorkspaceForCurrentThread("WS_ALL_LAYERS_ACT")
+                    .getCurrentSize();
+        }
+    }
+
     private static void compare(Networks each, MemOptConfig config, int iterations) {
         TwinRun.of(() -> each.create(WorkspaceMode.ENABLED), (model, i) -> Networks.fit(model, each.data(4, i)))
                 .iterations(iterations)

@@ -57,7 +57,6 @@ class GuardedStepTest {
             .withActivationShare(0)
             .withOutputOffload(Offload.HOST);
 
-
     @TempDir
     Path folder;
 

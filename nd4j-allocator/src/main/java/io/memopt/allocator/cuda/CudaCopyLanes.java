@@ -46,6 +46,11 @@ public final class CudaCopyLanes implements CopyLanes {
         return OPEN.computeIfAbsent(number, CudaCopyLanes::new);
     }
 
+    /** What was copied so far on all devices. */
+    public static CopyFigures figuresOfAll() {
+        return OPEN.values().stream().map(CudaCopyLanes::figures).reduce(CopyFigures.NONE, CopyFigures::plus);
+    }
+
     private static long stream() {
         CUstream_st stream = new CUstream_st();
         CudaDriver.check("cuStreamCreate", cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));

@@ -35,6 +35,17 @@ public record CopyFigures(
         return new CopyFigures(toHostCopies, toHostBytes, toDeviceCopies, toDeviceBytes, late, nanos);
     }
 
+    /** Both together. */
+    public CopyFigures plus(CopyFigures other) {
+        return new CopyFigures(
+                toHostCopies + other.toHostCopies,
+                toHostBytes + other.toHostBytes,
+                toDeviceCopies + other.toDeviceCopies,
+                toDeviceBytes + other.toDeviceBytes,
+                late + other.late,
+                waitedNanos + other.waitedNanos);
+    }
+
     /** What came in addition to {@code earlier}. */
     public CopyFigures since(CopyFigures earlier) {
         return new CopyFigures(
