@@ -7,6 +7,7 @@ import io.memopt.allocator.nd4j.HookException;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.nd4j.Settings;
+import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.pool.DeviceReconciliation;
 import io.memopt.allocator.pool.PoolStatistics;
 import io.memopt.allocator.recording.TraceOptions;
@@ -308,6 +309,21 @@ public final class MemOpt implements AutoCloseable {
     public void trimDeviceMemory() {
         if (session != null && acts("trimDeviceMemory")) {
             session.trimDeviceMemory();
+        }
+    }
+
+    /**
+     * On CUDA, has threads whose workspaces lie in arenas wait for the device whenever a workspace is left, as plain Deeplearning4j does
+     * some hundred times in a step of a deep network; without, as it begins, they wait when the outermost one is left. Results are the
+     * same. With {@code true} times of layers and phases are the device's, not those of a host that runs ahead of it. No effect without arenas
+     * ({@link Reuse#PLANNED}, {@link Reuse#SIZED}). Any thread, any time; for all networks of the process.
+     */
+    public void waitForScopes(boolean wait) {
+        WorkspaceReuse reuse = session == null || !acts("waitForScopes")
+                ? null
+                : MemoryHooks.recording().reuse();
+        if (reuse != null) {
+            reuse.waitForScopes(wait);
         }
     }
 

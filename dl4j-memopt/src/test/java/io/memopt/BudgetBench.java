@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
+import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -25,8 +26,9 @@ import org.nd4j.linalg.dataset.DataSet;
 /**
  * What each strategy, and the choice for a budget, take in memory and time, as one table for each network:
  * {@code mvn -Pbench -pl dl4j-memopt -am test -Dtest=BudgetBench -Dsurefire.failIfNoSpecifiedTests=false}. Every row trains plain,
- * plain again and in its own way from one state ({@link VerifyRun}), {@code bench.iterations} (default 10) each, so that time is
- * compared with plain training of the same minutes. {@code bench.networks} (default all) names some, with commas; {@code
+ * plain again and in its own way from one state ({@link VerifyRun}), {@code bench.iterations} (default 10) each. How well the time of a
+ * budget's choice was predicted is told by as many steps again, each beside one of plain training ({@link StepPairs}), so that a machine
+ * that has become slower since the decision is seen as such. {@code bench.networks} (default all) names some, with commas; {@code
  * bench.budgets} (default 75,60,45,30) are percent of the plain peak. No assertion on time.
  */
 @Tag("bench")
@@ -93,7 +95,7 @@ class BudgetBench {
     private static long row(ReferenceNetworks network, DataSet data, String name, MemOptConfig config) {
         Verification result = verify(network, data, model -> {
             MemOpt memopt = MemOpt.attach(model, config);
-            if (config.reuse() != Reuse.OFF) {
+            if (config.reuse() == Reuse.SIZED || config.reuse() == Reuse.PLANNED) {
                 memopt.rehearse(data);
             }
             return memopt;
@@ -120,6 +122,7 @@ class BudgetBench {
                 };
             });
             print(name, result.optimised(), result, result.twin().attached() + "; " + text(report.get(), result));
+            System.out.println(times(network, data, config));
         } catch (IllegalStateException e) {
             if (!(e.getCause() instanceof BudgetException refusal)) {
                 throw e;
@@ -132,13 +135,36 @@ class BudgetBench {
     private static String text(BudgetReport report, Verification result) {
         return String.format(
                 Locale.ROOT,
-                "%s; predicted %.1f MB (actual %+.1f %%), %.1f ms (actual %+.1f %%), decided in %.1f s",
+                "%s; predicted %.1f MB (actual %+.1f %%), decided in %.1f s",
                 report.chosen().strategy(),
                 report.chosen().peakBytes() / MB,
                 100.0 * result.optimised().peakBytes() / report.chosen().peakBytes() - 100,
-                report.chosen().stepMillis(),
-                100 * result.optimised().stepMillis() / report.chosen().stepMillis() - 100,
                 report.decidingMillis() / 1000);
+    }
+
+    /** Decides once more, with steps of plain training before, and beside those that come after. */
+    private static String times(ReferenceNetworks network, DataSet data, MemOptConfig config) {
+        try (StepPairs pairs = new StepPairs(network, data)) {
+            StepPairs.Quartiles before = pairs.plain(ITERATIONS / 2);
+            Model model = network.create();
+            try (MemOpt memopt = MemOpt.attach(model, config)) {
+                memopt.rehearse(data);
+                double predicted = memopt.budget().orElseThrow().chosen().stepMillis();
+                StepPairs.Pair steps = pairs.beside(model, ITERATIONS);
+                double off = steps.own().median() / predicted;
+                double slower = steps.plain().median() / before.median();
+                return String.format(
+                        Locale.ROOT,
+                        "  step ms: predicted %.1f, actual %s (%+.1f %%); plain %s before, %s beside (%+.1f %%); so %+.1f %% off",
+                        predicted,
+                        steps.own(),
+                        100 * off - 100,
+                        before,
+                        steps.plain(),
+                        100 * slower - 100,
+                        100 * off / slower - 100);
+            }
+        }
     }
 
     private static Verification verify(ReferenceNetworks network, DataSet data, Attachment attachment) {

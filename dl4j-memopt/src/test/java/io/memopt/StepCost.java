@@ -126,11 +126,24 @@ public final class StepCost {
                     compared(wall(steps[variant]), wall(steps[0])),
                     compared(cpu(steps[variant]), cpu(steps[0])));
         }
+        compareGuarded(steps);
         print("  %s", share(model, data, MemOptConfig.defaults(), RecorderShare::during));
         if (List.of(variants).contains(Variant.GUARDED)) {
             print("  %s", share(model, data, GUARD, GuardShare::during));
         }
         return wall;
+    }
+
+    /** What a guard adds to being attached. */
+    private void compareGuarded(Step[][] steps) {
+        int guarded = List.of(variants).indexOf(Variant.GUARDED);
+        int attached = List.of(variants).indexOf(Variant.ATTACHED);
+        if (guarded >= 0 && attached >= 0) {
+            print(
+                    "  GUARDED against ATTACHED: clock %s   CPU %s",
+                    compared(wall(steps[guarded]), wall(steps[attached])),
+                    compared(cpu(steps[guarded]), cpu(steps[attached])));
+        }
     }
 
     /** What a profiler says of steps. */

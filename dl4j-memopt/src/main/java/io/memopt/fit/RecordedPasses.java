@@ -34,14 +34,18 @@ public final class RecordedPasses {
     public record Need(long peakBytes, long settledBytes, long detachedBytes, long garbageBytes) {}
 
     /**
-     * Has {@code pass} compute a pass with {@code low} and one with {@code high} examples, and writes down what that does to memory.
-     * Nothing may serve workspaces in ND4J's place meanwhile.
+     * Has {@code pass} compute a pass with {@code low} and one with {@code high} examples, and writes down what that does to memory. If
+     * the two differ, the first is computed once more: ND4J makes some constants once in the life of a process. Nothing may serve
+     * workspaces in ND4J's place meanwhile.
      *
      * @return empty when the two passes did not do the same things in the same order
      */
     public static Optional<RecordedPasses> record(Recording recording, int low, int high, IntConsumer pass) {
         OwnerTable owners = recording.ledger().owners();
-        return StraightLines.through(seen(recording, low, pass), seen(recording, high, pass), owners)
+        StraightLines.Point first = seen(recording, low, pass);
+        StraightLines.Point second = seen(recording, high, pass);
+        return StraightLines.through(first, second, owners)
+                .or(() -> StraightLines.through(seen(recording, low, pass), second, owners))
                 .map(RecordedPasses::new);
     }
 

@@ -61,7 +61,8 @@ public final class ModeAdvice {
                     + " their gates, in WS_ALL_LAYERS_ACT from the forward to the backward pass. In less memory and with the"
                     + " same bits, they are computed once more: net.setCacheMode(CacheMode.NONE) and net." + getter
                     + ".setCacheMode(CacheMode.NONE), before the first pass: layers that have cached go on reading what they"
-                    + " cached last.");
+                    + " cached last, which is wrong for every later minibatch. In mid-training attach with a budget, which switches"
+                    + " it off where that helps and has layers forget what they cached.");
         }
         return advice;
     }

@@ -81,6 +81,11 @@ final class PlanProfile {
         return new PlanProfile(new LinkedHashMap<>(), null);
     }
 
+    /** Whether it has no plan of any network. */
+    boolean isEmpty() {
+        return networks.isEmpty();
+    }
+
     /**
      * Reads {@code file}.
      *

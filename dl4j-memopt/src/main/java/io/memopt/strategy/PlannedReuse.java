@@ -248,6 +248,9 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     }
 
     private Map<RegionKey, ArenaPlan> remembered(Model model) {
+        if (file.profile().isEmpty()) { // to name a deep network takes half a second
+            return Map.of();
+        }
         Map<RegionKey, ArenaPlan> plans =
                 file.profile().plans(NetworkIdentity.of(model), PlanOptions.within(ThreadPlans.PLANNING));
         PassSizes its = heights.of(model);

@@ -21,9 +21,11 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
@@ -46,19 +48,20 @@ public final class CudaFit {
 
     private final String name;
     private final int batch;
-    private final DataSet[] data;
+    private final int steps;
     private final Path folder;
 
     private CudaFit(String name, int batch, int steps, Path folder) {
         this.name = name;
         this.batch = batch;
+        this.steps = steps;
         this.folder = folder;
-        this.data = new DataSet[steps];
-        Arrays.setAll(
-                data,
-                step -> isFamily(name)
-                        ? Networks.valueOf(name).data(batch, step)
-                        : CudnnCase.valueOf(name).data(batch, step));
+    }
+
+    private DataSet data(int step) {
+        return isFamily(name)
+                ? Networks.valueOf(name).data(batch, step)
+                : CudnnCase.valueOf(name).data(batch, step);
     }
 
     /**
@@ -94,7 +97,7 @@ public final class CudaFit {
     }
 
     private void compare() {
-        print("%s, batch %d, %d steps", name, batch, data.length);
+        print("%s, batch %d, %d steps", name, batch, steps);
         Run plain = attempt("plain", null, MemOptConfig.builder());
         if (plain == null) {
             return;
@@ -170,16 +173,18 @@ public final class CudaFit {
         long before = MemoryHooks.recording().ledger().reservedBytes(space);
         Nd4j.getRandom().setSeed(7);
         Model model = create();
-        double[] millis = new double[data.length];
+        double[] millis = new double[steps];
         String remark;
         try (MemOpt memopt = MemOpt.attach(model, config);
                 AutoCloseable limit = limiting.begin(memopt)) {
-            for (int i = 0; i < data.length; i++) {
+            for (int i = 0; i < steps; i++) {
+                DataSet minibatch = data(i);
                 Nd4j.getRandom().setStates(7, i + 1);
                 long begun = System.nanoTime();
-                Networks.fit(model, data[i]);
+                Networks.fit(model, minibatch);
                 Nd4j.getExecutioner().commit();
                 millis[i] = (System.nanoTime() - begun) / 1e6;
+                close(minibatch);
             }
             remark = remark(memopt);
         }
@@ -188,6 +193,17 @@ public final class CudaFit {
         double[] steady = Arrays.copyOfRange(millis, millis.length / 2, millis.length);
         Arrays.sort(steady);
         return new Run(parameters(model), peak, steady[steady.length / 2], remark);
+    }
+
+    /** A budget counts one minibatch; others that are held would be beside it. */
+    private static void close(DataSet minibatch) {
+        Stream.of(
+                        minibatch.getFeatures(),
+                        minibatch.getLabels(),
+                        minibatch.getFeaturesMaskArray(),
+                        minibatch.getLabelsMaskArray())
+                .filter(array -> array != null && array.closeable())
+                .forEach(INDArray::close);
     }
 
     private static List<Float> parameters(Model model) {

@@ -41,7 +41,12 @@ class ModeAdviceTest {
             cacheMode(network, CacheMode.NONE);
         });
         assertThat(cached.notes)
-                .anySatisfy(note -> assertThat(note).contains("has CacheMode.DEVICE", "setCacheMode(CacheMode.NONE)"));
+                .anySatisfy(note -> assertThat(note)
+                        .contains(
+                                "has CacheMode.DEVICE",
+                                "setCacheMode(CacheMode.NONE)",
+                                "before the first pass",
+                                "budget"));
         assertThat(followed.notes).noneMatch(note -> note.contains("CacheMode"));
         assertThat(followed.blockBytes).isLessThan(cached.blockBytes);
         assertThat(ArrayBits.equal(followed.params, cached.params)).isTrue();

@@ -13,6 +13,13 @@ interface ActivationLever {
     /** The choice that keeps least and is the same in every decision; others may depend on times. */
     Keep least();
 
+    /**
+     * Bytes of activations that {@code keep} does without, as far as sizes of outputs tell; passes take no less than that less.
+     *
+     * @param examples of the pass
+     */
+    long savedBytes(Keep keep, int examples);
+
     /** Time to compute again what {@code keep} does not keep, as share of a pass that keeps all. */
     double extraShare(Keep keep);
 
@@ -27,6 +34,11 @@ interface ActivationLever {
             @Override
             public Keep least() {
                 return Keep.ALL;
+            }
+
+            @Override
+            public long savedBytes(Keep keep, int examples) {
+                return 0;
             }
 
             @Override

@@ -3,6 +3,7 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.allocator.event.ExtraPass;
+import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.analysis.Exactness;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
@@ -36,10 +37,10 @@ final class BudgetPlanner {
     static final int MAX_TIMED = 3;
     static final int ALIKE_PERCENT = 2;
     private static final double ALIKE = 1 + ALIKE_PERCENT / 100.0;
-    /** Passes are timed until they took so long together, short ones at most {@value #MAX_TIMINGS} times. */
-    private static final long TIMING_NANOS = 1_000_000_000L;
+    /** Passes are timed until they took so long together, 0.6 seconds, short ones at most {@value #MAX_TIMINGS} times. */
+    private static final long TIMING_NANOS = 600_000_000L;
 
-    private static final int MAX_TIMINGS = 20;
+    private static final int MAX_TIMINGS = 40;
 
     private final Model model;
     private final TrainingTracker tracker;
@@ -48,7 +49,7 @@ final class BudgetPlanner {
     private final HeldMinibatch held;
     private final Terms terms;
     private final PriceList prices;
-    private final ActivationLever lever;
+    private final Keep keepsLeast;
     private final StepTimes times;
     private final Set<Way> unprovable = new HashSet<>();
 
@@ -67,8 +68,8 @@ final class BudgetPlanner {
         this.held = held;
         this.terms = terms;
         this.prices = PriceList.of(terms.fixed(), trial.plainKind(), trial.plain(), trial.memories());
-        this.lever = trial.lever();
-        this.times = new StepTimes(trial::factor, prices.batch());
+        this.keepsLeast = trial.least();
+        this.times = new StepTimes(trial::factor, prices.batch(), PassMemory.HIGH, trial.smallNanos());
     }
 
     /** What was decided, and the ways that it was decided among. */
@@ -131,7 +132,6 @@ final class BudgetPlanner {
 
     /** Names a budget that the next decision can meet, too: cuts that depend on times may take a few bytes less by chance. */
     private BudgetException refusal() {
-        Keep keepsLeast = lever.least();
         Priced least = leastOf(
                         way -> way.pass().keep().isAll() || way.pass().keep().equals(keepsLeast))
                 .or(() -> leastOf(way -> true))
@@ -169,6 +169,7 @@ final class BudgetPlanner {
     }
 
     private void begin(Way way) {
+        WorkspaceReuse.releaseBlocks(); // a way that was timed before may have had them grow
         boolean served = begin(model, levers, modes, way, terms.asked());
         if (!served) {
             prices.ways().stream()

@@ -54,6 +54,11 @@ final class BudgetProfile {
         return new BudgetProfile(file.orElse(null));
     }
 
+    /** Whether there is a file at all. */
+    boolean isKept() {
+        return file != null;
+    }
+
     /** What was chosen for {@code key}. */
     Optional<Remembered> find(String key) {
         return Optional.ofNullable(choices().get(key));

@@ -202,8 +202,9 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private BudgetReport decided(Model model, long others, PeakWindow peaks) {
         long begun = System.nanoTime();
         long limit = limit(model);
-        String key = key(model);
-        Optional<BudgetProfile.Remembered> known = profile.find(key).filter(choice -> again(model, choice, limit));
+        Optional<String> key = profile.isKept() ? Optional.of(key(model)) : Optional.empty();
+        Optional<BudgetProfile.Remembered> known =
+                key.flatMap(profile::find).filter(choice -> again(model, choice, limit));
         BudgetProfile.Remembered choice;
         try {
             choice = known.orElseGet(() -> decidedAnew(model, limit));
@@ -218,7 +219,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
             throw tooMuchToDecide(model, limit, deciding, chosen.strategy(), chosen.peakBytes());
         }
         if (known.isEmpty()) {
-            profile.put(key, choice);
+            key.ifPresent(its -> profile.put(its, choice));
         }
         return new BudgetReport(
                 options.toString(),

@@ -14,10 +14,10 @@ import io.memopt.allocator.use.UseWindow;
 import io.memopt.fit.RecordedPasses;
 import io.memopt.strategy.Reuse;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.IntConsumer;
@@ -35,30 +35,32 @@ final class PassMemory {
     private static final Duration PLANNING = Duration.ofMillis(200);
 
     private final RecordedPasses passes;
-    private final List<ArenaPlan> plans;
+    /** Of the two passes, by their examples. */
+    private final Map<Integer, ArenaPlan> plans;
+
     private final Map<Integer, Optional<ArenaPlan>> byBatch = new HashMap<>();
 
-    private PassMemory(RecordedPasses passes, List<ArenaPlan> plans) {
+    private PassMemory(RecordedPasses passes, Map<Integer, ArenaPlan> plans) {
         this.passes = passes;
         this.plans = plans;
     }
 
     /**
-     * Records two passes, which nothing but ND4J may serve.
+     * Records two passes, which nothing but ND4J may serve, and the first again if it made what later ones do not.
      *
      * @param pass computes so many examples of the minibatch
      * @return empty when the two passes ask for other arrays
      */
     static Optional<PassMemory> record(Recording recording, IntConsumer pass) {
-        List<ArenaPlan> plans = new ArrayList<>();
+        Map<Integer, ArenaPlan> plans = new HashMap<>();
         UseBook book = MemoryHooks.borrowUses();
         try {
             return RecordedPasses.record(recording, LOW, HIGH, batch -> {
                         UseWindow window = book.openWindow();
                         pass.accept(batch);
-                        plans.add(plan(window));
+                        plans.put(batch, plan(window));
                     })
-                    .map(passes -> new PassMemory(passes, List.copyOf(plans)));
+                    .map(passes -> new PassMemory(passes, Map.copyOf(plans)));
         } finally {
             MemoryHooks.returnUses(book);
         }
@@ -88,13 +90,17 @@ final class PassMemory {
     private Optional<ArenaPlan> plan(int batch) {
         return byBatch.computeIfAbsent(
                 batch,
-                its -> plans.get(0)
+                its -> known(LOW)
                         .extrapolate(
                                 LOW,
-                                plans.get(1),
+                                known(HIGH),
                                 HIGH,
                                 its,
                                 WorkspaceReuse::roundedBytes,
                                 PlanOptions.within(PLANNING)));
+    }
+
+    private ArenaPlan known(int batch) {
+        return Objects.requireNonNull(plans.get(batch), "both passes were recorded");
     }
 }

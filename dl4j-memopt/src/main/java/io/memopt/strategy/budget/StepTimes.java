@@ -5,6 +5,7 @@ package io.memopt.strategy.budget;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.function.ToDoubleFunction;
 import org.deeplearning4j.nn.api.Model;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -17,7 +18,8 @@ import org.nd4j.linalg.factory.Nd4j;
  *   step = parts * pass(part) * factor of the kind of pass + sums of gradients + update
  * </pre>
  *
- * Where a part was not timed, the time is in proportion to that of the nearest size that was. Threading: confined.
+ * Where a part was not timed, the time follows from that of the nearest size that was: a straight line through it and a pass of a few
+ * examples, since a pass of small arrays takes long for few of them, too; without such a pass it is in proportion. Threading: confined.
  */
 final class StepTimes {
     /** Goes over an array as long as the parameters, where updaters cannot be timed: division by the batch, updater (three arrays), step. */
@@ -27,6 +29,8 @@ final class StepTimes {
 
     private final ToDoubleFunction<PassKind> factor;
     private final int batch;
+    private final int smallPart;
+    private final OptionalDouble smallNanos;
     private final Map<Integer, Double> plainByPart = new HashMap<>();
     private final Map<Way, Double> measured = new HashMap<>();
     private double goNanos;
@@ -36,10 +40,13 @@ final class StepTimes {
      * For minibatches of {@code batch}.
      *
      * @param factor time of a pass, as multiple of one that keeps all activations and does nothing else either
+     * @param smallPart examples of a pass of that kind which took {@code smallNanos}
      */
-    StepTimes(ToDoubleFunction<PassKind> factor, int batch) {
+    StepTimes(ToDoubleFunction<PassKind> factor, int batch, int smallPart, OptionalDouble smallNanos) {
         this.factor = factor;
         this.batch = batch;
+        this.smallPart = smallPart;
+        this.smallNanos = smallNanos;
     }
 
     /** Times an update, and one go over {@code gradients}, which are not those of a minibatch any more. */
@@ -87,8 +94,17 @@ final class StepTimes {
         }
         return plainByPart.entrySet().stream()
                 .min(Comparator.comparingDouble(its -> distance(its.getKey(), part)))
-                .map(its -> its.getValue() * part / its.getKey())
-                .orElse((double) part);
+                .map(its -> along(its.getKey(), its.getValue(), part))
+                .orElse(smallNanos.orElse(smallPart) * part / smallPart);
+    }
+
+    /** Time of {@code part} on the line that goes through a part of {@code size}; neither its start nor its slope is below 0. */
+    private double along(int size, double nanos, int part) {
+        if (smallNanos.isEmpty() || size <= smallPart) {
+            return nanos * part / size;
+        }
+        double slope = Math.max(0, Math.min((nanos - smallNanos.getAsDouble()) / (size - smallPart), nanos / size));
+        return nanos + slope * (part - size);
     }
 
     private static double distance(int known, int wanted) {

@@ -49,7 +49,12 @@ record Terms(PriceList.Fixed fixed, long limitBytes, StepOptions asked, Exactnes
 
     /** Whether whole minibatches can be computed by passes of {@code kind}. */
     boolean fit(PassKind kind, PassMemory memory) {
-        return fixed.takesWhole(kind, memory) <= limitBytes;
+        return takes(kind, memory) <= limitBytes;
+    }
+
+    /** Bytes of the smallest way to compute whole minibatches by passes of {@code kind}. */
+    long takes(PassKind kind, PassMemory memory) {
+        return fixed.takesWhole(kind, memory);
     }
 
     /** Whether passes of a copy in half precision can be tried, which take no more than {@code memory}. */

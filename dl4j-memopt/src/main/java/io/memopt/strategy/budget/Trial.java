@@ -21,23 +21,28 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Passes over two and three examples of the minibatch that a network holds, of several kinds: what they take and how they compare in
  * time. The network is afterwards what it was, but for its gradients, which the next pass computes anyway.
  *
- * <p>Kinds that the decision rests on are always recorded: all activations, the fewest, and between them, by halving, the one that
- * computes least again and fits; the same with what is kept in files, where that is allowed. Half precision, where that is allowed, is
- * tried with all activations and the fewest; on a CPU, where it is slower, only if nothing else fits. Others are for the reader of the
- * front, as long as that does not take long.
+ * <p>Kinds that the decision rests on are always recorded: all activations; if they do not fit whole, the one that computes least again
+ * and fits, beginning with that which should as far as sizes of outputs tell, and if none does, the fewest; the same with what is kept in
+ * files, where that is allowed. Half precision, where that is allowed, is tried with all activations, and if they do not fit with the
+ * fewest; on a CPU, where it is slower, only if nothing else fits. Others are for the reader of the front, as long as that does not take
+ * long: then layers are not even measured.
  */
 final class Trial {
     /** Time after which nothing is recorded that does not decide: two seconds. */
     private static final long FRONT_NANOS = 2_000_000_000L;
+    /** Small passes are timed until they took so long together: a tenth of a second. */
+    private static final long SMALL_NANOS = 100_000_000L;
 
     private final Model model;
     private final TrainingTracker tracker;
@@ -51,7 +56,8 @@ final class Trial {
     private final Map<PassKind, Long> nanos = new HashMap<>();
     private final Set<PassKind> tried = new HashSet<>();
     private Optional<PassMemory> plain = Optional.empty();
-    private ActivationLever lever = ActivationLever.none();
+    private @Nullable ActivationLever lever;
+    private OptionalDouble smallNanos = OptionalDouble.empty();
 
     private Trial(Model model, TrainingTracker tracker, HeldMinibatch held, Terms terms, LayerModes modes) {
         this.model = model;
@@ -94,8 +100,25 @@ final class Trial {
         return plain.or(() -> Optional.ofNullable(memories.get(basic)));
     }
 
+    /** Of segments once layers have been measured, which is done when it is first needed. */
     ActivationLever lever() {
-        return lever;
+        ActivationLever known = lever;
+        if (known == null) {
+            held.give(0, PassMemory.HIGH);
+            known = canBeCut() ? new SegmentLever(model, tracker) : ActivationLever.none();
+            lever = known;
+        }
+        return known;
+    }
+
+    /** The way to keep least that is the same in every decision. */
+    Keep least() {
+        return lever == null ? Keep.ALL : lever.least();
+    }
+
+    /** Nanoseconds of a pass of the basic kind over {@link PassMemory#HIGH} examples; empty where nobody needs it. */
+    OptionalDouble smallNanos() {
+        return smallNanos;
     }
 
     /** Time of a pass of {@code kind}, as multiple of one that keeps all activations and does nothing else either. */
@@ -103,57 +126,126 @@ final class Trial {
         PassKind simple = basic.with(kind.keep());
         double more =
                 nanos.containsKey(kind) && nanos.containsKey(simple) ? (double) nanos.get(kind) / nanos.get(simple) : 1;
-        return more * (1 + lever.extraShare(kind.keep()));
+        return kind.keep().isAll() ? more : more * (1 + lever().extraShare(kind.keep()));
     }
 
     private void run() {
         try {
-            // ND4J makes some constants once in the life of a process, and gradients are made with the first pass.
+            NetworkAccess.flatGradients(model); // the first pass would make them
             held.give(0, PassMemory.HIGH);
-            NetworkAccess.computePlainly(model);
-            tracker.extraPass(model, ExtraPass.REHEARSED);
             if (LayerModes.matter(model) || basic.mixes()) {
                 plain = record(plainKind);
                 modes.lean(model);
+            } else {
+                // ND4J makes some constants once in the life of a process.
+                timed(() -> NetworkAccess.computePlainly(model));
             }
-            if (canBeCut()) {
-                lever = new SegmentLever(model, tracker);
+            if (!fits(basic)) {
+                cut();
             }
-            List<PassKind> kinds = lever.choices().stream().map(basic::with).toList();
-            search(kinds);
-            files(kinds);
             halves();
             cached();
-            for (PassKind kind : kinds) {
-                if (System.nanoTime() - begun < FRONT_NANOS) {
-                    fits(kind);
-                }
-            }
+            front();
         } finally {
             held.restore();
         }
     }
 
-    /** Of {@code kinds}, which keep less and less, looks for the first that fits. */
-    private void search(List<PassKind> kinds) {
-        boolean most = fits(kinds.get(0));
-        boolean least =
-                kinds.stream().filter(kind -> kind.keep().equals(lever.least())).anyMatch(this::fits);
-        if (!most && terms.fixed().partsAllowed()) { // with parts any of them may be the fastest that fits
-            kinds.forEach(this::fits);
-        } else if (!most && least) {
-            halve(kinds.subList(1, kinds.size()));
+    /** Fewer activations, since passes that keep all do not fit. */
+    private void cut() {
+        List<PassKind> kinds = cuts();
+        if (!kinds.isEmpty()) {
+            search(kinds);
+        }
+        if (!kinds.isEmpty() && terms.asked().outputOffload().isPresent()) {
+            search(kinds.stream().map(PassKind::inFiles).toList());
         }
     }
 
-    private void files(List<PassKind> kinds) {
-        List<PassKind> cut = kinds.stream()
-                .filter(kind -> !kind.keep().isAll())
-                .map(PassKind::inFiles)
+    /** Kinds that keep less and less. */
+    private List<PassKind> cuts() {
+        return lever().choices().stream()
+                .filter(keep -> !keep.isAll())
+                .map(basic::with)
                 .toList();
-        if (terms.asked().outputOffload().isPresent() && !cut.isEmpty() && !fits(kinds.get(0))) {
-            search(cut);
+    }
+
+    /** Of {@code kinds}, looks for the first that fits, beginning with that which does as far as sizes of outputs tell. */
+    private void search(List<PassKind> kinds) {
+        Keep fewest = lever().least();
+        PassKind last = kinds.get(kinds.size() - 1);
+        PassKind least = fewest.isAll() ? last : last.with(fewest);
+        PassKind first = kinds.stream().filter(this::mayFit).findFirst().orElse(least);
+        if (terms.fixed().partsAllowed()) { // whole minibatches are not all there is
+            fits(least);
         }
+        int index = kinds.indexOf(first);
+        if (fits(first)) {
+            keepMore(kinds.subList(0, index), first);
+        } else {
+            halve(kinds.subList(index + 1, kinds.size()));
+        }
+        if (noneFits()) {
+            fits(least);
+        }
+    }
+
+    private boolean mayFit(PassKind kind) {
+        return takes(basic) - saved(kind) <= terms.limitBytes();
+    }
+
+    /** Looks among {@code kinds}, which keep more than {@code fitting}, as long as they should fit by what that gave. */
+    private void keepMore(List<PassKind> kinds, PassKind fitting) {
+        double share = (double) (takes(basic) - takes(fitting)) / Math.max(1, saved(fitting));
+        for (int i = kinds.size() - 1; i >= 0; i--) {
+            PassKind kind = kinds.get(i);
+            if (takes(basic) - share * saved(kind) > terms.limitBytes() || !fits(kind)) {
+                return;
+            }
+        }
+    }
+
+    private long saved(PassKind kind) {
+        return lever().savedBytes(kind.keep(), terms.fixed().batch());
+    }
+
+    /** Bytes of whole minibatches; 0 where passes ask for other arrays each time. */
+    private long takes(PassKind kind) {
+        PassMemory memory = memories.get(kind);
+        return memory == null ? 0 : terms.takes(kind, memory);
+    }
+
+    /** Ways that are only shown, or are one more choice where minibatches may be computed in parts. */
+    private void front() {
+        if (isTimeLeft()) {
+            for (PassKind kind : cuts()) {
+                if (isTimeLeft()) {
+                    fits(kind);
+                }
+            }
+        }
+        if (terms.fixed().partsAllowed() && !basic.mixes()) {
+            timeSmallPass();
+        }
+    }
+
+    private boolean isTimeLeft() {
+        return System.nanoTime() - begun < FRONT_NANOS;
+    }
+
+    /** Median of passes that nobody records, and of the one that was recorded if that was long. */
+    private void timeSmallPass() {
+        held.give(0, PassMemory.HIGH);
+        List<Long> times = new ArrayList<>();
+        long before = System.nanoTime() - nanos.getOrDefault(basic, 0L);
+        while (System.nanoTime() - before < SMALL_NANOS) {
+            times.add(timed(() -> NetworkAccess.computePlainly(model)));
+        }
+        if (times.isEmpty()) {
+            times.add(nanos.getOrDefault(basic, 0L));
+        }
+        times.sort(null);
+        smallNanos = OptionalDouble.of(times.get(times.size() / 2));
     }
 
     private void halves() {
@@ -161,9 +253,8 @@ final class Trial {
         PassMemory known = memories.get(basic);
         if (wanted && known != null && terms.haveRoomForCopy(known) && (Nd4jFacts.isCuda() || noneFits())) {
             PassKind half = basic.in(Precision.MIXED_HALF);
-            fits(half);
-            if (!lever.least().isAll()) {
-                fits(half.with(lever.least()));
+            if (!fits(half) && !lever().least().isAll()) {
+                fits(half.with(lever().least()));
             }
         }
     }
@@ -178,11 +269,7 @@ final class Trial {
             plain.ifPresent(memory -> memories.put(plainKind, memory));
             modes.close();
             held.give(0, PassMemory.HIGH);
-            long before = System.nanoTime();
-            NetworkAccess.computePlainly(model);
-            nanos.put(plainKind, System.nanoTime() - before);
-            tracker.passEnded(model);
-            tracker.extraPass(model, ExtraPass.REHEARSED);
+            nanos.put(plainKind, timed(() -> NetworkAccess.computePlainly(model)));
             modes.lean(model);
         }
     }
@@ -222,16 +309,21 @@ final class Trial {
         try (StepPass pass = new StepPass(model, kind.step(terms.asked()), tracker)) {
             IntConsumer recorded = batch -> {
                 held.give(0, batch);
-                long before = System.nanoTime();
-                pass.compute();
-                nanos.put(kind, System.nanoTime() - before);
-                tracker.passEnded(model);
-                tracker.extraPass(model, ExtraPass.REHEARSED);
+                nanos.put(kind, timed(pass::compute));
             };
             if (kind.mixes()) {
                 recorded.accept(PassMemory.HIGH); // makes the gradients of the copy
             }
             return PassMemory.record(tracker.recording(), recorded);
         }
+    }
+
+    private long timed(Runnable computation) {
+        long before = System.nanoTime();
+        computation.run();
+        long taken = System.nanoTime() - before;
+        tracker.passEnded(model);
+        tracker.extraPass(model, ExtraPass.REHEARSED);
+        return taken;
     }
 }

@@ -3,17 +3,20 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.strategy.NetworkAccess;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
-import java.util.stream.Stream;
+import java.util.function.BiConsumer;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.layers.FrozenLayer;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
+import org.nd4j.linalg.api.memory.enums.LearningPolicy;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
@@ -37,7 +40,11 @@ final class UpdateTimes {
     /** Of the elements, one in so many is timed, so that this takes less memory than passes do; the rest goes in proportion. */
     private static final int SHARE = 16;
 
-    private static final int TIMINGS = 3;
+    /** Parts are timed until they took so long together: 0.3 seconds. */
+    private static final long TIMING_NANOS = 300_000_000L;
+
+    /** Arrays that penalties make. */
+    static final String WORKSPACE = "MEMOPT_UPDATE_TIMES";
 
     private UpdateTimes() {}
 
@@ -51,14 +58,22 @@ final class UpdateTimes {
         try (MemoryWorkspace outside = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             for (Map.Entry<Kind, Long> each : elements(model).entrySet()) {
                 long some = Math.max(1, each.getValue() / SHARE);
-                INDArray part = flat.get(NDArrayIndex.all(), NDArrayIndex.interval(0, some));
-                nanos += least(each.getKey(), part) * each.getValue() / some;
+                nanos += typical(each.getKey(), parts(flat, some)) * each.getValue() / some;
             }
         } catch (RuntimeException e) {
             log.debug("Updates of {} cannot be timed.", model.getClass(), e);
             return OptionalDouble.empty();
         }
         return OptionalDouble.of(nanos);
+    }
+
+    /** Different ones, since how long an updater takes depends on the numbers that it finds, and it writes over them. */
+    private static List<INDArray> parts(INDArray flat, long length) {
+        List<INDArray> parts = new ArrayList<>();
+        for (long from = 0; parts.size() < SHARE && from + length <= flat.length(); from += length) {
+            parts.add(flat.get(NDArrayIndex.all(), NDArrayIndex.interval(from, from + length)));
+        }
+        return parts;
     }
 
     private static Map<Kind, Long> elements(Model model) {
@@ -78,37 +93,74 @@ final class UpdateTimes {
         return elements;
     }
 
-    /** Penalties that make no arrays, as others would leave to the Java garbage collector; those count as two of them. */
     private static List<Regularization> penalties(BaseLayer conf, String parameter) {
         List<Regularization> penalties = conf.getRegularizationByParam(parameter);
-        if (penalties == null) {
-            return List.of();
+        return penalties == null ? List.of() : penalties;
+    }
+
+    private static double typical(Kind kind, List<INDArray> gradients) {
+        if (kind.penalties.stream().allMatch(UpdateTimes::isInPlace)) {
+            return typical(kind, gradients, (parameters, gradient) -> penalise(kind, parameters, gradient));
         }
-        return penalties.stream().flatMap(UpdateTimes::inPlace).toList();
+        MemoryWorkspace workspace = workspace(gradients.get(0));
+        try {
+            return typical(
+                    kind, gradients, (parameters, gradient) -> penaliseIn(workspace, kind, parameters, gradient));
+        } finally {
+            Nd4j.getWorkspaceManager().destroyWorkspace(workspace);
+        }
     }
 
-    private static Stream<Regularization> inPlace(Regularization penalty) {
-        boolean known = penalty instanceof L2Regularization || penalty instanceof WeightDecay;
-        return known ? Stream.of(penalty) : Stream.of(new L2Regularization(1), new L2Regularization(1));
+    private static boolean isInPlace(Regularization penalty) {
+        return penalty instanceof L2Regularization || penalty instanceof WeightDecay;
     }
 
-    private static double least(Kind kind, INDArray gradient) {
-        long length = kind.updater.stateSize(gradient.length());
-        try (INDArray parameters = Nd4j.zeros(gradient.dataType(), gradient.shape());
-                INDArray state = Nd4j.zeros(gradient.dataType(), 1, Math.max(1, length))) {
+    /** Median of as many of {@code gradients} as there is time for, of the same length; {@code penalties} are applied to parameters. */
+    private static double typical(Kind kind, List<INDArray> gradients, BiConsumer<INDArray, INDArray> penalties) {
+        INDArray first = gradients.get(0);
+        long length = kind.updater.stateSize(first.length());
+        try (INDArray parameters = Nd4j.zeros(first.dataType(), first.shape());
+                INDArray state = Nd4j.zeros(first.dataType(), 1, Math.max(1, length))) {
             GradientUpdater<?> updater = instantiate(kind.updater, length == 0 ? null : state);
-            double least = Double.MAX_VALUE;
-            for (int i = 0; i < TIMINGS; i++) {
+            List<Long> nanos = new ArrayList<>();
+            long all = System.nanoTime();
+            for (INDArray gradient : gradients) {
                 long begun = System.nanoTime();
                 gradient.divi(1);
-                kind.penalties.forEach(penalty -> penalty.apply(parameters, gradient, 1, 0, 0));
+                penalties.accept(parameters, gradient);
                 updater.applyUpdater(gradient, 0, 0);
                 parameters.subi(gradient);
                 Nd4j.getExecutioner().commit();
-                least = Math.min(least, (double) (System.nanoTime() - begun));
+                nanos.add(System.nanoTime() - begun);
+                if (System.nanoTime() - all > TIMING_NANOS) {
+                    break;
+                }
             }
-            return least;
+            nanos.sort(null);
+            return nanos.get(nanos.size() / 2);
         }
+    }
+
+    private static void penalise(Kind kind, INDArray parameters, INDArray gradient) {
+        kind.penalties.forEach(penalty -> penalty.apply(parameters, gradient, 1, 0, 0));
+    }
+
+    /** The same in a workspace, as training has it: these penalties make arrays. */
+    private static void penaliseIn(MemoryWorkspace workspace, Kind kind, INDArray parameters, INDArray gradient) {
+        try (MemoryWorkspace scope = workspace.notifyScopeEntered()) {
+            penalise(kind, parameters, gradient);
+        }
+    }
+
+    private static MemoryWorkspace workspace(INDArray gradient) {
+        long bytes = gradient.length() * gradient.dataType().width();
+        return Nd4j.getWorkspaceManager()
+                .createNewWorkspace(
+                        WorkspaceConfiguration.builder()
+                                .initialSize(bytes)
+                                .policyLearning(LearningPolicy.NONE)
+                                .build(),
+                        WORKSPACE);
     }
 
     @SuppressWarnings("NullAway") // Updaters without a state are given none.

@@ -4,6 +4,7 @@ package io.memopt.strategy.step;
 
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.PassState;
+import java.util.ArrayList;
 import java.util.List;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
@@ -32,7 +33,10 @@ final class StepSnapshot {
      */
     StepSnapshot(Model model, List<Model> computing) {
         this.model = model;
-        this.passes = computing.stream().map(PassState::of).toList();
+        this.passes = new ArrayList<>(computing.size());
+        for (Model each : computing) {
+            passes.add(PassState.of(each));
+        }
         this.minibatch = HeldMinibatch.of(model);
         this.score = model.score();
         this.iteration = BaseOptimizer.getIterationCount(model);

@@ -51,6 +51,8 @@ class BudgetChoiceTest {
     private static final int DEEP_BATCH = 256;
 
     private static final int DEEP_WIDTH = 32;
+    /** The scale of the loss begins too high, and updates are left out meanwhile: there is no state of the updater yet. */
+    private static final int UNTIL_SCALED = 12;
     /** Budgets are larger than the least by one in so many bytes: what small networks take while it is decided varies. */
     private static final int ROOM = 25;
 
@@ -84,8 +86,12 @@ class BudgetChoiceTest {
     }
 
     private static BudgetReport train(Model model, DataSet data, MemOptConfig config) {
+        return train(model, data, config, ITERATIONS);
+    }
+
+    private static BudgetReport train(Model model, DataSet data, MemOptConfig config, int iterations) {
         try (MemOpt memopt = MemOpt.attach(model, config)) {
-            for (int i = 0; i < ITERATIONS; i++) {
+            for (int i = 0; i < iterations; i++) {
                 Networks.fit(model, data);
             }
             return memopt.budget().orElseThrow();
@@ -196,12 +202,13 @@ class BudgetChoiceTest {
         BudgetReport report = train(
                 normalised(),
                 data,
-                plain().exactness(Exactness.LOSSY).budget(limit + " B").build());
+                plain().exactness(Exactness.LOSSY).budget(limit + " B").build(),
+                UNTIL_SCALED);
 
         assertThat(report.chosen().precision()).isEqualTo(Precision.MIXED_HALF);
         assertThat(report.chosen().exactness()).isEqualTo(Exactness.LOSSY);
         assertThat(report.toString()).contains("lossy").contains("mixed precision");
-        assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(limit);
+        assertMet(report);
         assertThat(report.actualStepMillis().orElseThrow()).isPositive();
     }
 

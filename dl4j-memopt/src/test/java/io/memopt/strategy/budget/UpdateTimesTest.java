@@ -4,6 +4,9 @@ package io.memopt.strategy.budget;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.memopt.allocator.event.MemorySpace;
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.recording.MemoryLedger;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
@@ -31,6 +34,9 @@ import org.nd4j.linalg.learning.config.RmsProp;
 import org.nd4j.linalg.learning.config.Sgd;
 
 class UpdateTimesTest {
+
+    /** Of the weights that one penalty is timed on; scalars are less. */
+    private static final long ARRAY_BYTES = 20 * 40 / 16 * Float.BYTES;
 
     static IUpdater[] updaters() {
         return new IUpdater[] {
@@ -60,6 +66,24 @@ class UpdateTimesTest {
 
         assertThat(network.params()).isEqualTo(parameters);
         assertThat(network.getUpdater().getStateViewArray()).isEqualTo(before);
+        assertThat(Nd4j.getWorkspaceManager().checkIfWorkspaceExists(UpdateTimes.WORKSPACE))
+                .isFalse();
+    }
+
+    /** Its penalty makes an array, which an update of plain training has in a workspace. */
+    @Test
+    void penaltyThatMakesArrays_leavesNoneToTheCollector() {
+        MultiLayerNetwork network = trained(new Sgd(0.1));
+        MemoryLedger ledger = MemoryHooks.install().ledger();
+        try {
+            long before = ledger.reservedBytes(MemorySpace.HOST);
+
+            assertThat(UpdateTimes.of(network, network.getGradientsViewArray())).isPresent();
+
+            assertThat(ledger.reservedBytes(MemorySpace.HOST)).isLessThan(before + ARRAY_BYTES);
+        } finally {
+            MemoryHooks.uninstall();
+        }
     }
 
     @Test

@@ -30,6 +30,8 @@ public abstract class NativeOpsInterposer implements NativeOps {
     static final String OPERATION = "execCustomOp2";
     /** Remembering smaller ones costs more than what it tells. */
     private static final long LEAST_PLACED_BYTES = 64 << 10;
+    /** What ND4J's calls of the driver answer when all is well. */
+    private static final int DONE = 1;
 
     /** What ND4J had before; forwards go here. */
     protected final NativeOps target;
@@ -146,6 +148,7 @@ public abstract class NativeOpsInterposer implements NativeOps {
         if (isUploadToArena(kind, to)) {
             Nd4j.getExecutioner().commit();
         }
+        payWaits(null);
         long start = System.nanoTime();
         int result = target.memcpySync(to, from, bytes, kind, reserved);
         transferred(kind, to, from, bytes, start);
@@ -157,9 +160,14 @@ public abstract class NativeOpsInterposer implements NativeOps {
         long start = System.nanoTime();
         int result = isUploadToArena(kind, to)
                 ? uploadToArena(to, from, bytes, reserved)
-                : target.memcpyAsync(to, from, bytes, kind, reserved);
+                : copy(to, from, bytes, kind, reserved);
         transferred(kind, to, from, bytes, start);
         return result;
+    }
+
+    private int copy(Pointer to, Pointer from, long bytes, int kind, Pointer stream) {
+        payWaits(stream);
+        return target.memcpyAsync(to, from, bytes, kind, stream);
     }
 
     /**
@@ -169,11 +177,16 @@ public abstract class NativeOpsInterposer implements NativeOps {
     @Override
     public int memsetAsync(Pointer to, int value, long bytes, int flags, Pointer stream) {
         Pointer ordered = ArenaMemory.OnDevice.holds(addressOf(to)) ? OperationStream.ofThread() : stream;
+        payWaits(ordered);
         return target.memsetAsync(to, value, bytes, flags, ordered);
     }
 
     @Override
     public int streamSynchronize(Pointer stream) {
+        PutOffWaits waits = PutOffWaits.ofThread();
+        if (waits != null && waits.takes(stream)) {
+            return DONE;
+        }
         ledger.streamSynchronized();
         return target.streamSynchronize(stream);
     }
@@ -289,6 +302,14 @@ public abstract class NativeOpsInterposer implements NativeOps {
             Nd4j.getExecutioner().commit();
         }
         return target.memcpyAsync(to, from, bytes, TransferDirection.HOST_TO_DEVICE.ordinal(), stream);
+    }
+
+    /** Before something is done on {@code stream}, or on none in particular. */
+    private void payWaits(@Nullable Pointer stream) {
+        PutOffWaits waits = PutOffWaits.ofThread();
+        if (waits != null) {
+            waits.pay(target, stream);
+        }
     }
 
     /** True when arrays live on a device. */

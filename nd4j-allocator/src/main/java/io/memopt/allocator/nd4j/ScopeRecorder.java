@@ -184,6 +184,12 @@ final class ScopeRecorder {
         return serving != null && serving.isServing();
     }
 
+    /** Whether arrays of the open scope lie in an arena, and their bytes go to others with or without a wait for the device. */
+    boolean needsNoWait() {
+        WorkspaceReuse reuse = recording.reuse();
+        return reuse != null && !reuse.waitsForScopes() && isServed();
+    }
+
     /** Whether the arrays of the open scope lie in an arena without a plan; ND4J gets to see only those that found no room. */
     boolean isScoped() {
         ThreadArena serving = arena;

@@ -150,13 +150,28 @@ class TrackingCudaWorkspace extends CudaWorkspace implements RecordedWorkspace, 
         }
         boolean done = false;
         try {
-            super.close();
+            if (needNotWait()) {
+                PutOffWaits.leaving(super::close);
+            } else {
+                super.close();
+            }
             done = true;
         } finally {
             if (cyclesCount.get() != cycles) {
                 left(scoped, done);
             }
         }
+    }
+
+    /** All arrays of the scope lie in an arena, and another workspace of this thread of which that holds is left later, and waits. */
+    private boolean needNotWait() {
+        return recorder().needsNoWait()
+                && getNumberOfExternalAllocations() == 0
+                && getNumberOfPinnedAllocations() == 0
+                && previousWorkspace instanceof TrackingCudaWorkspace outer
+                && outer != this
+                && outer.isScopeActive()
+                && outer.recorder().needsNoWait();
     }
 
     /** {@code done}: false when a larger block was refused. The scope is left all the same, but ND4J has a size without a block. */

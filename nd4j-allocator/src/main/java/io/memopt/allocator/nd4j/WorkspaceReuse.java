@@ -22,6 +22,7 @@ public final class WorkspaceReuse {
     private final Set<ThreadArena> all = Collections.newSetFromMap(new WeakHashMap<>());
     private final ArenaFigures figures = new ArenaFigures();
     private final @Nullable IdleWatch idle;
+    private volatile boolean waitsForScopes;
 
     WorkspaceReuse(Recording recording, RegionPolicy policy, ArenaOptions options) {
         this.arenas =
@@ -34,6 +35,15 @@ public final class WorkspaceReuse {
     /** What arenas did so far. */
     public ArenaFigures figures() {
         return figures;
+    }
+
+    /** Whether, on CUDA, threads wait for the device whenever a workspace is left; see {@link PutOffWaits}. */
+    public void waitForScopes(boolean wait) {
+        waitsForScopes = wait;
+    }
+
+    boolean waitsForScopes() {
+        return waitsForScopes;
     }
 
     /** What a workspace of the ND4J at hand takes for an array of {@code bytes}. */

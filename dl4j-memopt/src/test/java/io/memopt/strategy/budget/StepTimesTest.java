@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.memopt.strategy.Reuse;
+import io.memopt.strategy.precision.Precision;
+import java.util.OptionalDouble;
+import org.assertj.core.data.Offset;
+import org.junit.jupiter.api.Test;
+
+class StepTimesTest {
+    private static final int BATCH = 32;
+    private static final int SMALL = 2;
+
+    private static Way parts(int parts) {
+        PassKind pass = new PassKind(Keep.ALL, false, Caching.NONE, Precision.AS_CONFIGURED);
+        return new Way(pass, parts, false, Reuse.PLANNED);
+    }
+
+    private static StepTimes times(OptionalDouble smallNanos) {
+        return new StepTimes(kind -> 1, BATCH, SMALL, smallNanos);
+    }
+
+    private static void assertStep(StepTimes times, int parts, double nanos) {
+        assertThat(times.step(parts(parts))).isCloseTo(nanos, Offset.offset(1e-6));
+    }
+
+    /** 60 for a pass, and 5 for each of its examples. */
+    @Test
+    void partsOfOtherSizes_areOnTheLineThroughAFewExamplesAndTheOneThatWasTimed() {
+        StepTimes times = times(OptionalDouble.of(70));
+
+        times.measured(parts(2), 140);
+
+        assertStep(times, 2, 2 * 140);
+        assertStep(times, 1, 60 + 32 * 5);
+        assertStep(times, 4, 4 * (60 + 8 * 5));
+        assertStep(times, 16, 16 * 70);
+    }
+
+    @Test
+    void fewExamplesThatTookLonger_haveAllPassesTakeTheSame() {
+        StepTimes times = times(OptionalDouble.of(150));
+
+        times.measured(parts(2), 140);
+
+        assertStep(times, 1, 140);
+        assertStep(times, 4, 4 * 140);
+    }
+
+    @Test
+    void fewExamplesThatTookNextToNothing_havePassesGoWithTheirExamples() {
+        StepTimes times = times(OptionalDouble.of(1));
+
+        times.measured(parts(2), 160);
+
+        assertStep(times, 1, 320);
+        assertStep(times, 8, 320);
+    }
+
+    @Test
+    void withoutFewExamples_timeIsInProportion() {
+        StepTimes times = times(OptionalDouble.empty());
+
+        times.measured(parts(2), 140);
+
+        assertStep(times, 1, 280);
+        assertStep(times, 4, 280);
+    }
+
+    @Test
+    void beforeAnythingWasTimed_timeIsInProportionToThatOfFewExamples() {
+        StepTimes times = times(OptionalDouble.of(70));
+
+        assertStep(times, 1, 70 * BATCH / SMALL);
+        assertStep(times, 4, 70 * BATCH / SMALL);
+    }
+}
