@@ -13,6 +13,7 @@ import io.memopt.strategy.Reuse;
 import io.memopt.strategy.budget.BudgetOptions;
 import io.memopt.strategy.budget.BudgetReport;
 import io.memopt.strategy.cudnn.Convolutions;
+import io.memopt.strategy.offload.Offload;
 import io.memopt.strategy.precision.Precision;
 import io.memopt.strategy.step.StepOptions;
 import java.nio.file.Path;
@@ -305,23 +306,34 @@ public record MemOptConfig(
             return this;
         }
 
-        /**
-         * Keeps the updater's state in a mapped file in {@code folder}, a directory that exists, so that its pages need no memory
-         * when that is short; default in memory. The file has no name and is gone with the process. Beside a {@link #budget(String)}
-         * it is used if nothing that is as fast fits without. CPU only.
-         */
+        /** As {@link #offloadUpdaterState(Offload)} in mapped files in {@code folder}, a directory that exists. CPU only. */
         public Builder offloadUpdaterState(Path folder) {
-            step = step.withStateFolder(folder);
-            return this;
+            return offloadUpdaterState(Offload.files(folder));
         }
 
         /**
-         * Keeps the outputs that checkpointing keeps in mapped files in {@code folder}, a directory that exists; default in memory.
-         * Needs an {@link #activationShare} below 1, or a {@link #budget(String)}, which uses it if nothing that is as fast fits
-         * without. CPU only.
+         * Keeps the updater's state elsewhere while it is not used; default where arrays lie. With a CPU backend that is a mapped file,
+         * whose pages need no memory when that is short; it has no name and is gone with the process. With CUDA it is {@link Offload#HOST},
+         * from where it comes for the update part by part. Beside a {@link #budget(String)} it is used if nothing that is as fast fits
+         * without.
          */
+        public Builder offloadUpdaterState(Offload where) {
+            step = step.withStateOffload(where);
+            return this;
+        }
+
+        /** As {@link #offloadCheckpoints(Offload)} in mapped files in {@code folder}, a directory that exists. CPU only. */
         public Builder offloadCheckpoints(Path folder) {
-            step = step.withOutputFolder(folder);
+            return offloadCheckpoints(Offload.files(folder));
+        }
+
+        /**
+         * Keeps the outputs that checkpointing keeps elsewhere while no segment needs them, in mapped files with a CPU backend, {@link
+         * Offload#HOST} with CUDA, from where each comes back one segment ahead; default where arrays lie. Needs an {@link
+         * #activationShare} below 1, or a {@link #budget(String)}, which uses it if nothing that is as fast fits without.
+         */
+        public Builder offloadCheckpoints(Offload where) {
+            step = step.withOutputOffload(where);
             return this;
         }
 

@@ -62,6 +62,7 @@ import io.memopt.strategy.budget.NetworkBudget;
 import io.memopt.strategy.cudnn.ConvolutionReport;
 import io.memopt.strategy.cudnn.Convolutions;
 import io.memopt.strategy.cudnn.CudnnLayers;
+import io.memopt.strategy.offload.DeviceCopies;
 import io.memopt.strategy.precision.HalfSettings;
 import io.memopt.strategy.step.OwnViewsOfTrained;
 import io.memopt.strategy.step.StepGuard;
@@ -849,6 +850,16 @@ final class Session {
             @Override
             public Map<String, Long> deviceMemory() {
                 return accounts == null ? Map.of() : Session.this.deviceMemory().parts();
+            }
+
+            @Override
+            public long offloadLate() {
+                return DeviceCopies.figures().late();
+            }
+
+            @Override
+            public double offloadWaitedSeconds() {
+                return DeviceCopies.figures().waitedNanos() / 1e9;
             }
 
             @Override

@@ -14,11 +14,11 @@ import java.util.Objects;
  * @param strategy in words
  * @param reuse of workspaces
  * @param cuts exclusive ends of the segments of layers that checkpointing computes again; empty when all activations are kept
- * @param keptInFiles whether the outputs of those segments are in mapped files
+ * @param keptInFiles whether the outputs of those segments are offloaded: to mapped files or, with CUDA, the host
  * @param caching what becomes of the network's cache mode
  * @param precision in which type of numbers gradients are computed
  * @param parts that a minibatch is computed in, 1 for whole minibatches
- * @param stateInFile whether the updater's state is in a mapped file
+ * @param stateInFile whether the updater's state is offloaded, likewise
  * @param exactness what it does to results
  * @param peakBytes most bytes at once, see {@link BudgetReport} for what counts
  * @param stepMillis time of an iteration

@@ -174,7 +174,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
                 failed = true;
                 first.close();
                 NetworkScopes.clear(current);
-                levers.step(model, asked.withoutOutputFolder());
+                levers.step(model, asked.withoutOutputOffload());
                 log.warn("The budget of {} cannot be decided. Training goes on without one.", name, e);
             } catch (Error e) {
                 undo(model, fresh);

@@ -3,9 +3,9 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.analysis.Exactness;
+import io.memopt.strategy.offload.Offload;
 import io.memopt.strategy.precision.Precision;
 import io.memopt.strategy.step.StepOptions;
-import java.nio.file.Path;
 import java.util.Optional;
 
 /**
@@ -14,7 +14,7 @@ import java.util.Optional;
  * exactness, a word in {@link Way#text} and a field of {@link BudgetRow}.
  *
  * @param keep which activations are kept
- * @param keptInFiles whether those are in mapped files
+ * @param keptInFiles whether those are offloaded: to mapped files or, with CUDA, the host
  * @param caching what becomes of the cache mode; only with all activations kept
  * @param precision in which type of numbers
  */
@@ -40,9 +40,9 @@ record PassKind(Keep keep, boolean keptInFiles, Caching caching, Precision preci
         return new PassKind(keep, keptInFiles, caching, other);
     }
 
-    /** The step that computes whole minibatches by such passes; {@code asked} has the folder for files. */
+    /** The step that computes whole minibatches by such passes; {@code asked} says where what is offloaded goes. */
     StepOptions step(StepOptions asked) {
-        Optional<Path> files = keptInFiles ? asked.outputFolder() : Optional.empty();
-        return new StepOptions(StepOptions.WHOLE, 1, 1, keep.cuts(), precision, Optional.empty(), files);
+        Optional<Offload> where = keptInFiles ? asked.outputOffload() : Optional.empty();
+        return new StepOptions(StepOptions.WHOLE, 1, 1, keep.cuts(), precision, Optional.empty(), where);
     }
 }

@@ -3,6 +3,7 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.analysis.Exactness;
+import io.memopt.strategy.offload.UpdaterOffload;
 import io.memopt.strategy.precision.MixedPass;
 import io.memopt.strategy.precision.Precision;
 import io.memopt.strategy.step.HeldMinibatch;
@@ -32,12 +33,18 @@ record Terms(PriceList.Fixed fixed, long limitBytes, StepOptions asked, Exactnes
                 flat,
                 MixedPass.copyBytes(model.numParams()),
                 guards ? TrainingSteps.guardBytes(model, flat.updater(), sum) : 0,
-                guards ? TrainingSteps.guardBytes(model, 0, sum) : 0,
+                (guards ? TrainingSteps.guardBytes(model, 0, sum) : 0) + stagingBytes(asked, flat),
                 HeldMinibatch.of(model).bytes(),
                 partsAllowed(model, options.exactness()),
-                asked.stateFolder().isPresent() && flat.updater() > 0,
+                asked.stateOffload().isPresent() && flat.updater() > 0,
                 sums);
         return new Terms(fixed, limit, asked, options.exactness());
+    }
+
+    private static long stagingBytes(StepOptions asked, FlatBytes flat) {
+        return asked.stateOffload()
+                .map(where -> UpdaterOffload.stagingBytes(where, flat.updater()))
+                .orElse(0L);
     }
 
     /** Whether whole minibatches can be computed by passes of {@code kind}. */

@@ -157,7 +157,7 @@ final class Trial {
         if (!kinds.isEmpty()) {
             search(kinds);
         }
-        if (!kinds.isEmpty() && terms.asked().outputFolder().isPresent()) {
+        if (!kinds.isEmpty() && terms.asked().outputOffload().isPresent()) {
             search(kinds.stream().map(PassKind::inFiles).toList());
         }
     }

@@ -5,8 +5,8 @@ package io.memopt.strategy.budget;
 import io.memopt.allocator.event.Count;
 import io.memopt.analysis.Exactness;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.offload.Offload;
 import io.memopt.strategy.step.StepOptions;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -16,7 +16,7 @@ import java.util.Optional;
  *
  * @param pass how gradients are computed
  * @param parts that a minibatch is computed in
- * @param stateInFile whether the updater's state is in a mapped file
+ * @param stateInFile whether the updater's state is offloaded: to a mapped file or, with CUDA, the host
  */
 record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
 
@@ -39,7 +39,7 @@ record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
     /** The step that computes minibatches of {@code batch} examples in this way; {@code asked} has folders, and minibatches of an update. */
     StepOptions step(int batch, StepOptions asked) {
         StepOptions whole = pass.step(asked);
-        Optional<Path> state = stateInFile ? asked.stateFolder() : Optional.empty();
+        Optional<Offload> state = stateInFile ? asked.stateOffload() : Optional.empty();
         return new StepOptions(
                 parts > 1 ? partOf(batch) : StepOptions.WHOLE,
                 asked.accumulate(),
@@ -47,7 +47,7 @@ record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
                 whole.cuts(),
                 whole.precision(),
                 state,
-                whole.outputFolder());
+                whole.outputOffload());
     }
 
     /** What differs from Deeplearning4j's own way, e.g. {@code planned workspaces, 4 segments of layers}. */
@@ -66,10 +66,10 @@ record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
         if (!pass.keep().isAll()) {
             List<Integer> cuts = pass.keep().cuts();
             words.add(Count.of(cuts.size(), "checkpointed segment") + " " + cuts
-                    + (pass.keptInFiles() ? " in files" : ""));
+                    + (pass.keptInFiles() ? " offloaded" : ""));
         }
         if (stateInFile) {
-            words.add("updater state in a file");
+            words.add("updater state offloaded");
         }
         if (pass.mixes()) {
             words.add("mixed precision");

@@ -4,13 +4,14 @@ package io.memopt.strategy.checkpoint;
 
 import io.memopt.allocator.event.Phase;
 import io.memopt.strategy.NormalizationResidue;
-import io.memopt.strategy.offload.OutputFiles;
+import io.memopt.strategy.offload.OutputStore;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.conf.InputPreProcessor;
@@ -44,7 +45,6 @@ final class ChainRun implements SegmentRun {
     private final LayerWorkspaceMgr inner;
     private final KeptOutputs kept;
     private final LayerWorkspaceMgr discarded;
-    private final INDArray[] inputs;
     private final RandomState[] randomStates;
     private final Map<String, Pair<INDArray, Character>> gradients = new LinkedHashMap<>();
     private final @Nullable ChainMeter meter;
@@ -56,7 +56,7 @@ final class ChainRun implements SegmentRun {
             MultiLayerNetwork network,
             PassVisits visits,
             Segments segments,
-            @Nullable OutputFiles files,
+            @Nullable OutputStore store,
             boolean measures) {
         this.network = network;
         this.visits = visits;
@@ -66,9 +66,8 @@ final class ChainRun implements SegmentRun {
         this.last = layers.length - 1;
         this.lowest = lowestTrained(layers);
         this.inner = access.inner();
-        this.kept = new KeptOutputs(access, files);
+        this.kept = new KeptOutputs(access, store);
         this.discarded = access.discarded();
-        this.inputs = new INDArray[segments.count()];
         this.randomStates = new RandomState[segments.count()];
         this.meter = measures ? new ChainMeter(layers) : null;
     }
@@ -97,11 +96,13 @@ final class ChainRun implements SegmentRun {
         network.setLayerMaskArrays(network.getMaskArray(), null);
         MemoryWorkspace before = Nd4j.getMemoryManager().getCurrentWorkspace();
         try (MemoryWorkspace all = access.kept().notifyScopeEntered(ArrayType.ACTIVATIONS)) {
-            forward();
+            kept.begin(segments.stages(this::uses));
             try {
+                forward();
                 backward(all);
             } finally {
                 closeErrors(all);
+                kept.end();
             }
             publish();
             tellBackward();
@@ -112,14 +113,25 @@ final class ChainRun implements SegmentRun {
         return meter == null ? null : meter.chain();
     }
 
+    /** Each segment but the first begins with the output of the one before. */
+    private Set<Integer> uses(int segment) {
+        return segment == 0 ? Set.of() : Set.of(segments.start(segment) - 1);
+    }
+
+    private INDArray input(int segment) {
+        return segment == 0
+                ? network.getInput()
+                : Objects.requireNonNull(kept.get(segments.start(segment) - 1), "kept output");
+    }
+
     /** All segments but the last, of which only the outputs stay. */
     private void forward() {
-        inputs[0] = network.getInput();
         for (int i = 0; i < segments.count() - 1; i++) {
             randomStates[i] = RandomState.now();
             try (MemoryWorkspace segment = inner.notifyScopeEntered(ArrayType.INPUT)) {
+                kept.stage(i);
                 int end = segments.end(i);
-                inputs[i + 1] = kept.keep(end - 1, forward(segments.start(i), end, inputs[i], kept.manager()));
+                kept.keep(end - 1, forward(segments.start(i), end, input(i), kept.manager()));
                 forget(segments.start(i), segments.end(i));
             }
         }
@@ -167,8 +179,9 @@ final class ChainRun implements SegmentRun {
                 return;
             }
             try (MemoryWorkspace segment = inner.notifyScopeEntered(ArrayType.INPUT)) {
+                kept.stage(segments.backwardStage(i));
                 if (top) {
-                    INDArray output = forward(segments.start(i), segments.end(i), inputs[i], inner);
+                    INDArray output = forward(segments.start(i), segments.end(i), input(i), inner);
                     tellForward();
                     enterOutputLayer(output);
                 } else {
@@ -199,7 +212,7 @@ final class ChainRun implements SegmentRun {
         visits.goesOn(Phase.FORWARD, start);
         RandomState now = RandomState.now();
         randomStates[segment].restore();
-        INDArray input = forward(start, end - 1, inputs[segment], inner);
+        INDArray input = forward(start, end - 1, input(segment), inner);
         if (LayerRules.reruns(layers[end - 1])) {
             activate(end - 1, input, discarded);
         } else {

@@ -8,9 +8,9 @@ import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.ActivationReaders;
 import io.memopt.strategy.NetworkAccess;
-import io.memopt.strategy.offload.OutputFiles;
+import io.memopt.strategy.offload.Offload;
+import io.memopt.strategy.offload.OutputStore;
 import java.lang.ref.WeakReference;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -52,7 +52,7 @@ public final class CheckpointedPass {
     private final double share;
     private final @Nullable Segments fixed;
     private final TrainingTracker tracker;
-    private final @Nullable OutputFiles files;
+    private final @Nullable OutputStore store;
     private final Map<String, Schedule> schedules = new LinkedHashMap<>();
     private boolean toldReaders;
 
@@ -62,21 +62,21 @@ public final class CheckpointedPass {
      * @param observed the network that it computes for, which the tracker knows; itself if it does so for itself
      * @param share most bytes of activations, as share of all, 0 to 1
      * @param fixed how it is cut, if that is known and does not change; null when the share decides
-     * @param folder where kept outputs go; null for memory
+     * @param offload where kept outputs go; null for the workspace of all activations
      */
     public CheckpointedPass(
             Model model,
             Model observed,
             double share,
             @Nullable Segments fixed,
-            @Nullable Path folder,
+            @Nullable Offload offload,
             TrainingTracker tracker) {
         this.network = new WeakReference<>(model);
         this.observed = new WeakReference<>(observed);
         this.share = share;
         this.fixed = fixed;
         this.tracker = tracker;
-        this.files = folder == null ? null : new OutputFiles(folder);
+        this.store = offload == null ? null : OutputStore.in(offload);
     }
 
     /** Of {@code model} for itself, cut in a way that is known and does not change. */
@@ -95,8 +95,8 @@ public final class CheckpointedPass {
         }
         if (changed) {
             forgetSizes();
-            if (files != null) {
-                files.clear();
+            if (store != null) {
+                store.clear();
             }
         }
     }
@@ -136,7 +136,14 @@ public final class CheckpointedPass {
         }
     }
 
-    /** One sentence on what is kept. */
+    /** Gives back what kept outputs lay in elsewhere. */
+    public void close() {
+        if (store != null) {
+            store.close();
+        }
+    }
+
+    /** One sentence on what is kept, and one on where. */
     public String note() {
         Schedule latest = schedules.values().stream()
                 .filter(schedule -> schedule.chain != null)
@@ -156,13 +163,13 @@ public final class CheckpointedPass {
                 ByteSize.format(latest.chain.bytes()),
                 100.0 * planned.bytes(latest.chain) / Math.max(1, latest.chain.bytes()),
                 100.0 * planned.nanos(latest.chain) / Math.max(1, latest.chain.nanos()),
-                files == null ? "" : " " + ByteSize.format(files.bytes()) + " of it are in mapped files.");
+                store == null ? "" : " " + store.note());
     }
 
     private SegmentRun run(Model its, Segments segments, boolean measures) {
         Model known = Objects.requireNonNull(observed.get(), "observed network");
         PassVisits visits = new PassVisits(tracker, known);
-        return SegmentRun.of(its, visits, segments, files, measures);
+        return SegmentRun.of(its, visits, segments, store, measures);
     }
 
     private static String shapes(Model its) {

@@ -29,7 +29,6 @@ final class GraphForward {
     private final LayerWorkspaceMgr inner;
     private final KeptOutputs kept;
     private final LayerWorkspaceMgr discarded;
-    private final @Nullable INDArray[] outputs;
     private final RandomState[] drawn;
     private final @Nullable GraphMeter meter;
 
@@ -46,7 +45,6 @@ final class GraphForward {
         this.inner = access.inner();
         this.kept = kept;
         this.discarded = access.discarded();
-        this.outputs = new INDArray[order.length()];
         this.drawn = new RandomState[order.length()];
         this.meter = meter;
     }
@@ -140,9 +138,13 @@ final class GraphForward {
                 meter.add(output, System.nanoTime() - begun);
             }
             if (crosses(position, end) && to != discarded) {
-                outputs[position] = kept.keep(position, output);
+                kept.keep(position, output);
             }
-            hand(position, end, crosses(position, end) ? keptOutput(position) : output);
+            if (!crosses(position, end)) {
+                hand(position, end, output);
+            } else if (order.isUsedBefore(position, end)) {
+                hand(position, end, keptOutput(position));
+            }
         }
     }
 
@@ -177,7 +179,7 @@ final class GraphForward {
 
     private INDArray keptOutput(int position) {
         GraphVertex vertex = order.vertex(position);
-        INDArray output = vertex.isInputVertex() ? graph.getInput(vertex.getVertexIndex()) : outputs[position];
+        INDArray output = vertex.isInputVertex() ? graph.getInput(vertex.getVertexIndex()) : kept.get(position);
         if (output == null) {
             throw new IllegalStateException("The output of vertex " + vertex.getVertexName() + " at position "
                     + position + " was not kept, although a later segment uses it.");
@@ -186,7 +188,8 @@ final class GraphForward {
     }
 
     private void handKept(int position, int end) {
-        if (crosses(position, end) || order.vertex(position).isInputVertex()) {
+        boolean stays = crosses(position, end) || order.vertex(position).isInputVertex();
+        if (stays && order.isUsedBefore(position, end)) {
             try (MemoryWorkspace working = inner.notifyScopeEntered(ArrayType.FF_WORKING_MEM)) {
                 hand(position, end, keptOutput(position));
             }

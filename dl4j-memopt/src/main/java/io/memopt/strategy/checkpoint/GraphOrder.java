@@ -3,6 +3,7 @@
 package io.memopt.strategy.checkpoint;
 
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.Set;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -126,6 +127,31 @@ final class GraphOrder {
     VertexIndices[] producers(int position) {
         VertexIndices[] edges = vertices[position].getInputVertices();
         return edges == null ? new VertexIndices[0] : edges;
+    }
+
+    /** Whether a vertex before position {@code end} uses the output. */
+    boolean isUsedBefore(int position, int end) {
+        for (VertexIndices edge : consumers(position)) {
+            if (positionOf(edge) < end) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whose outputs the vertices from {@code start} to {@code end}, exclusive, use, if those are kept; not those of the network's inputs. */
+    Set<Integer> uses(int start, int end) {
+        Set<Integer> used = new HashSet<>();
+        for (int i = start; i < end; i++) {
+            for (VertexIndices edge : producers(i)) {
+                int producer = positionOf(edge);
+                boolean crosses = producer < start || until(producer) >= end;
+                if (crosses && !vertices[producer].isInputVertex()) {
+                    used.add(producer);
+                }
+            }
+        }
+        return used;
     }
 
     /** Last position that uses the output; its own if none does. */

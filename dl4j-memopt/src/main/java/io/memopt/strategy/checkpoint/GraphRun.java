@@ -3,7 +3,7 @@
 package io.memopt.strategy.checkpoint;
 
 import io.memopt.strategy.NetworkAccess;
-import io.memopt.strategy.offload.OutputFiles;
+import io.memopt.strategy.offload.OutputStore;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -35,6 +35,7 @@ final class GraphRun implements SegmentRun {
     private final PassAccess access;
     private final PassVisits visits;
     private final @Nullable GraphMeter meter;
+    private final KeptOutputs kept;
     private final GraphForward forward;
     private final List<String> outputs;
     private final double[] scores;
@@ -43,7 +44,7 @@ final class GraphRun implements SegmentRun {
             ComputationGraph graph,
             PassVisits visits,
             Segments segments,
-            @Nullable OutputFiles files,
+            @Nullable OutputStore store,
             boolean measures) {
         this.graph = graph;
         this.segments = segments;
@@ -51,7 +52,8 @@ final class GraphRun implements SegmentRun {
         this.access = new PassAccess(graph, List.of(graph.getInputs()));
         this.visits = visits;
         this.meter = measures ? new GraphMeter(order) : null;
-        this.forward = new GraphForward(graph, order, visits, access, new KeptOutputs(access, files), meter);
+        this.kept = new KeptOutputs(access, store);
+        this.forward = new GraphForward(graph, order, visits, access, kept, meter);
         this.outputs = graph.getConfiguration().getNetworkOutputs();
         this.scores = new double[outputs.size()];
     }
@@ -69,12 +71,14 @@ final class GraphRun implements SegmentRun {
         MemoryWorkspace before = Nd4j.getMemoryManager().getCurrentWorkspace();
         try (MemoryWorkspace all = access.kept().notifyScopeEntered(ArrayType.ACTIVATIONS)) {
             graph.setLayerMaskArrays(graph.getInputMaskArrays(), graph.getLabelMaskArrays());
-            forward();
+            kept.begin(segments.stages(i -> order.uses(segments.start(i), segments.end(i))));
             try (GraphBackward backward = new GraphBackward(order, visits, access, all)) {
+                forward();
                 backward(backward);
                 graph.setGradient(backward.gradient(gradients));
             } finally {
                 Nd4j.getMemoryManager().setCurrentWorkspace(all);
+                kept.end();
             }
             graph.setScore(Arrays.stream(scores).reduce(0, Double::sum));
             tellBackward();
@@ -91,6 +95,7 @@ final class GraphRun implements SegmentRun {
     private void forward() {
         for (int i = 0; i < segments.count() - 1; i++) {
             try (MemoryWorkspace segment = forward.inner().notifyScopeEntered(ArrayType.INPUT)) {
+                kept.stage(i);
                 forward.compute(segments.start(i), segments.end(i));
                 forward.forget(segments.start(i), segments.end(i));
             }
@@ -103,6 +108,7 @@ final class GraphRun implements SegmentRun {
             int start = segments.start(i);
             int end = segments.end(i);
             try (MemoryWorkspace segment = forward.inner().notifyScopeEntered(ArrayType.INPUT)) {
+                kept.stage(segments.backwardStage(i));
                 if (i == segments.count() - 1) {
                     forward.compute(start, end);
                     tellForward();

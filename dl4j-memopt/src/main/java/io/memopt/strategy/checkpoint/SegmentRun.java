@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.checkpoint;
 
-import io.memopt.strategy.offload.OutputFiles;
+import io.memopt.strategy.offload.OutputStore;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -18,14 +18,14 @@ interface SegmentRun {
     /**
      * Of the minibatch that {@code model} holds.
      *
-     * @param files where kept outputs go; null for memory
+     * @param store where kept outputs go; null for memory
      * @param measures whether layers are measured
      */
     static SegmentRun of(
-            Model model, PassVisits visits, Segments segments, @Nullable OutputFiles files, boolean measures) {
+            Model model, PassVisits visits, Segments segments, @Nullable OutputStore store, boolean measures) {
         return model instanceof MultiLayerNetwork layers
-                ? new ChainRun(layers, visits, segments, files, measures)
-                : new GraphRun((ComputationGraph) model, visits, segments, files, measures);
+                ? new ChainRun(layers, visits, segments, store, measures)
+                : new GraphRun((ComputationGraph) model, visits, segments, store, measures);
     }
 
     /** The layers of {@code model} in segments of about equal length. */

@@ -4,6 +4,8 @@ package io.memopt.strategy.checkpoint;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 
 /**
@@ -46,6 +48,23 @@ public record Segments(List<Integer> ends) {
 
     int end(int segment) {
         return ends.get(segment);
+    }
+
+    /** The stage of a pass, see {@link io.memopt.strategy.offload.OutputStore}, in which {@code segment} is computed backward. */
+    int backwardStage(int segment) {
+        return 2 * (count() - 1) - segment;
+    }
+
+    /** What {@code uses} tells of segments, for each stage of a pass. */
+    List<Set<Integer>> stages(IntFunction<Set<Integer>> uses) {
+        List<Set<Integer>> stages = new ArrayList<>();
+        for (int i = 0; i < count(); i++) {
+            stages.add(uses.apply(i));
+        }
+        for (int i = count() - 2; i >= 0; i--) {
+            stages.add(stages.get(i));
+        }
+        return stages;
     }
 
     /** Bytes of activations at most: all kept outputs and the largest segment. */

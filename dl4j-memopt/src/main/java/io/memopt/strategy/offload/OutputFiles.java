@@ -3,47 +3,72 @@
 package io.memopt.strategy.offload;
 
 import io.memopt.allocator.nd4j.MappedBuffers;
+import io.memopt.allocator.recording.ByteSize;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.buffer.DataBuffer;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * Copies of outputs of layers in mapped files, one for each layer whose output is kept. A file serves all passes and grows with the
- * largest output. Exactness {@code BITWISE}: values and strides are the same.
+ * largest output. Operations work on the files. Exactness {@code BITWISE}: values and strides are the same.
  *
  * <p>Threading: confined to the training thread.
  */
-public final class OutputFiles {
+public final class OutputFiles implements OutputStore {
     private final Path folder;
     private final Map<Integer, DataBuffer> buffers = new HashMap<>();
+    private final Map<Integer, INDArray> kept = new HashMap<>();
 
     /** In {@code folder}, a directory that exists. */
     public OutputFiles(Path folder) {
         this.folder = folder;
     }
 
+    @Override
+    public void begin(List<Set<Integer>> uses, Room room) {
+        kept.clear();
+    }
+
+    @Override
+    public void stage(int stage) {
+        // All outputs are where they are used.
+    }
+
     /**
-     * A copy of {@code output} of the layer at {@code position} that is valid until the next one; null when it has gaps in memory, which
-     * a copy would not have.
+     * False for outputs with gaps in memory, which a copy would not have.
      *
      * @throws java.io.UncheckedIOException if no file could be made
      */
-    public @Nullable INDArray copy(int position, INDArray output) {
-        if (!MappedArrays.isDense(output)) {
-            return null;
+    @Override
+    public boolean keep(int position, INDArray output) {
+        if (!DenseCopies.isDense(output)) {
+            return false;
         }
         DataBuffer known = buffers.get(position);
         if (known == null || known.length() < output.length() || known.dataType() != output.dataType()) {
             known = MappedBuffers.create(output.dataType(), output.length(), folder);
             buffers.put(position, known);
         }
-        return MappedArrays.copyInto(known, output);
+        kept.put(position, DenseCopies.copyInto(known, output));
+        return true;
     }
 
-    /** Those of other layers are no longer needed: other outputs are kept from now on. */
+    @Override
+    public @Nullable INDArray get(int position) {
+        return kept.get(position);
+    }
+
+    @Override
+    public void end() {
+        kept.clear();
+    }
+
+    @Override
     public void clear() {
         buffers.clear();
     }
@@ -53,5 +78,16 @@ public final class OutputFiles {
         return buffers.values().stream()
                 .mapToLong(buffer -> buffer.length() * buffer.getElementSize())
                 .sum();
+    }
+
+    @Override
+    public String note() {
+        return ByteSize.format(bytes()) + " of it are in mapped files.";
+    }
+
+    /** The files are gone when nobody can reach their arrays any more. */
+    @Override
+    public void close() {
+        clear();
     }
 }

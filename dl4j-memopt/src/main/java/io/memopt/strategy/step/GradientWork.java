@@ -52,7 +52,7 @@ final class GradientWork {
         this.tracker = tracker;
         this.mixed = options.mixes() ? new MixedPass(model, tracker) : null;
         this.checkpoints = checkpoints(options, model);
-        this.offload = options.stateFolder().map(UpdaterOffload::new).orElse(null);
+        this.offload = options.stateOffload().map(UpdaterOffload::new).orElse(null);
         this.scores = new ScoreSum(model);
     }
 
@@ -63,7 +63,7 @@ final class GradientWork {
                         model,
                         wanted.activationShare(),
                         wanted.cuts().isEmpty() ? null : new Segments(wanted.cuts()),
-                        wanted.outputFolder().orElse(null),
+                        wanted.outputOffload().orElse(null),
                         tracker)
                 : null;
     }
@@ -94,6 +94,7 @@ final class GradientWork {
                 || !next.cuts().equals(options.cuts());
         options = next;
         if (other) {
+            closeCheckpoints();
             checkpoints = checkpoints(next, model);
         }
     }
@@ -155,8 +156,15 @@ final class GradientWork {
         }
     }
 
+    private void closeCheckpoints() {
+        if (checkpoints != null) {
+            checkpoints.close();
+        }
+    }
+
     /** What lay elsewhere lies in memory again, and a copy that computes gives its memory back. */
     void close() {
+        closeCheckpoints();
         if (offload != null) {
             offload.close();
         }
@@ -167,10 +175,16 @@ final class GradientWork {
 
     /** Runs {@code update} of {@code model}, which has a manager of {@code workspaces}, where there is room for it. */
     void update(Model model, LayerWorkspaceMgr workspaces, Consumer<LayerWorkspaceMgr> update) {
-        if (checkpoints == null) {
-            update.accept(workspaces);
-        } else {
-            checkpoints.update(model, update);
+        try {
+            if (checkpoints == null) {
+                update.accept(workspaces);
+            } else {
+                checkpoints.update(model, update);
+            }
+        } finally {
+            if (offload != null) {
+                offload.end();
+            }
         }
     }
 
@@ -198,6 +212,9 @@ final class GradientWork {
      * @return examples that they are the sum of
      */
     int compute(Model model) {
+        if (offload != null) {
+            offload.begin();
+        }
         begin();
         if (!options.sums()) {
             return plain(model);

@@ -4,6 +4,8 @@ package io.memopt.strategy.step;
 
 import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.strategy.NetworkAccess;
+import io.memopt.strategy.offload.DeviceCopies;
+import io.memopt.strategy.offload.Offload;
 import io.memopt.strategy.precision.HalfSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -111,26 +113,38 @@ final class StepCheck {
     }
 
     private static Optional<String> offloadRefusal(StepOptions options) {
-        if (options.outputFolder().isPresent() && !options.checkpoints()) {
+        if (options.outputOffload().isPresent() && !options.checkpoints()) {
             return Optional.of(
-                    "offloadCheckpoints=" + options.outputFolder().get()
+                    "offloadCheckpoints=" + options.outputOffload().get()
                             + " but activationShare=1, expected less: without checkpointing no output is kept for later segments");
         }
-        return folderRefusal("offloadUpdaterState", options.stateFolder()).or(() -> outputFolderRefusal(options));
+        return placeRefusal("offloadUpdaterState", options.stateOffload()).or(() -> outputOffloadRefusal(options));
     }
 
-    /** Why the folder for checkpoints cannot be used, whatever is kept. */
-    static Optional<String> outputFolderRefusal(StepOptions options) {
-        return folderRefusal("offloadCheckpoints", options.outputFolder());
+    /** Why checkpoints cannot lie where they are to, whatever is kept. */
+    static Optional<String> outputOffloadRefusal(StepOptions options) {
+        return placeRefusal("offloadCheckpoints", options.outputOffload());
     }
 
-    private static Optional<String> folderRefusal(String setting, Optional<Path> folder) {
-        if (folder.isPresent() && Nd4jFacts.isCuda()) {
-            return Optional.of(setting + "=" + folder.get() + " but the backend is " + Nd4jFacts.backend()
-                    + ", expected the CPU's: device memory cannot be a mapped file");
+    private static Optional<String> placeRefusal(String setting, Optional<Offload> where) {
+        if (where.isEmpty()) {
+            return Optional.empty();
+        }
+        String asked = setting + "=" + where.get();
+        Optional<Path> folder = where.get().folder();
+        if (folder.isEmpty()) {
+            return DeviceCopies.areThere()
+                    ? Optional.empty()
+                    : Optional.of(
+                            asked + " but the backend is " + Nd4jFacts.backend()
+                                    + ", expected a CUDA backend: arrays lie on the host already. Give a folder for mapped files.");
+        }
+        if (Nd4jFacts.isCuda()) {
+            return Optional.of(asked + " but the backend is " + Nd4jFacts.backend()
+                    + ", expected the CPU's: device memory cannot be a mapped file. Offload to HOST.");
         }
         return folder.filter(path -> !Files.isDirectory(path))
-                .map(path -> setting + "=" + path + ", expected a directory that exists");
+                .map(path -> asked + ", expected a directory that exists");
     }
 
     /** Graphs look at the mode for inference where they place gradients. */

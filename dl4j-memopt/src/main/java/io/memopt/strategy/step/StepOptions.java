@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.step;
 
+import io.memopt.strategy.offload.Offload;
 import io.memopt.strategy.precision.Precision;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -20,9 +20,8 @@ import java.util.Optional;
  * @param cuts where the layers or vertices are cut, as exclusive end of each segment, ascending, the last one their number; empty
  *     when {@code activationShare} decides
  * @param precision in which type of numbers; other than that of the network is {@code LOSSY}
- * @param stateFolder folder for a mapped file with the updater's state, if it is to be there, {@code BITWISE}
- * @param outputFolder folder for mapped files with the outputs that checkpointing keeps, if they are to be there, {@code BITWISE};
- *     only with {@code activationShare} below 1
+ * @param stateOffload where the updater's state lies while it is not used, if it is to be elsewhere, {@code BITWISE}
+ * @param outputOffload where the outputs that checkpointing keeps lie meanwhile, if they are to be elsewhere, {@code BITWISE}; only with {@code activationShare} below 1
  */
 public record StepOptions(
         int microBatch,
@@ -30,8 +29,8 @@ public record StepOptions(
         double activationShare,
         List<Integer> cuts,
         Precision precision,
-        Optional<Path> stateFolder,
-        Optional<Path> outputFolder) {
+        Optional<Offload> stateOffload,
+        Optional<Offload> outputOffload) {
     /** Minibatches are computed as they come. */
     public static final int WHOLE = Integer.MAX_VALUE;
 
@@ -65,8 +64,8 @@ public record StepOptions(
             throw new IllegalArgumentException("activationShare=" + activationShare + ", expected 0..1");
         }
         Objects.requireNonNull(precision, "precision");
-        Objects.requireNonNull(stateFolder, "stateFolder");
-        Objects.requireNonNull(outputFolder, "outputFolder");
+        Objects.requireNonNull(stateOffload, "stateOffload");
+        Objects.requireNonNull(outputOffload, "outputOffload");
     }
 
     /** What differs from Deeplearning4j's own step, by the names of the settings. */
@@ -88,45 +87,46 @@ public record StepOptions(
         if (precision != Precision.AS_CONFIGURED) {
             set.add("precision=" + precision);
         }
-        stateFolder.ifPresent(folder -> set.add("offloadUpdaterState=" + folder));
-        outputFolder.ifPresent(folder -> set.add("offloadCheckpoints=" + folder));
+        stateOffload.ifPresent(where -> set.add("offloadUpdaterState=" + where));
+        outputOffload.ifPresent(where -> set.add("offloadCheckpoints=" + where));
         return set.isEmpty() ? "plain step" : String.join(", ", set);
     }
 
     public StepOptions withMicroBatch(int examples) {
-        return new StepOptions(examples, accumulate, activationShare, cuts, precision, stateFolder, outputFolder);
+        return new StepOptions(examples, accumulate, activationShare, cuts, precision, stateOffload, outputOffload);
     }
 
     public StepOptions withAccumulate(int minibatches) {
-        return new StepOptions(microBatch, minibatches, activationShare, cuts, precision, stateFolder, outputFolder);
+        return new StepOptions(microBatch, minibatches, activationShare, cuts, precision, stateOffload, outputOffload);
     }
 
     public StepOptions withActivationShare(double share) {
-        return new StepOptions(microBatch, accumulate, share, cuts, precision, stateFolder, outputFolder);
+        return new StepOptions(microBatch, accumulate, share, cuts, precision, stateOffload, outputOffload);
     }
 
     /** Cut as {@link #activationShare} says, by what is measured. */
     public StepOptions withoutCuts() {
         return new StepOptions(
-                microBatch, accumulate, activationShare, List.of(), precision, stateFolder, outputFolder);
+                microBatch, accumulate, activationShare, List.of(), precision, stateOffload, outputOffload);
     }
 
     public StepOptions withPrecision(Precision value) {
-        return new StepOptions(microBatch, accumulate, activationShare, cuts, value, stateFolder, outputFolder);
+        return new StepOptions(microBatch, accumulate, activationShare, cuts, value, stateOffload, outputOffload);
     }
 
-    public StepOptions withStateFolder(Path folder) {
+    public StepOptions withStateOffload(Offload where) {
         return new StepOptions(
-                microBatch, accumulate, activationShare, cuts, precision, Optional.of(folder), outputFolder);
+                microBatch, accumulate, activationShare, cuts, precision, Optional.of(where), outputOffload);
     }
 
-    public StepOptions withOutputFolder(Path folder) {
+    public StepOptions withOutputOffload(Offload where) {
         return new StepOptions(
-                microBatch, accumulate, activationShare, cuts, precision, stateFolder, Optional.of(folder));
+                microBatch, accumulate, activationShare, cuts, precision, stateOffload, Optional.of(where));
     }
 
-    public StepOptions withoutOutputFolder() {
-        return new StepOptions(microBatch, accumulate, activationShare, cuts, precision, stateFolder, Optional.empty());
+    public StepOptions withoutOutputOffload() {
+        return new StepOptions(
+                microBatch, accumulate, activationShare, cuts, precision, stateOffload, Optional.empty());
     }
 
     /** Whether minibatches are computed whole and all activations are kept, as far as this goes. */
@@ -153,8 +153,8 @@ public record StepOptions(
         return precision == Precision.MIXED_HALF;
     }
 
-    /** Whether updater state or what checkpointing keeps lies in files. */
+    /** Whether updater state or what checkpointing keeps lies elsewhere. */
     public boolean offloads() {
-        return stateFolder.isPresent() || outputFolder.isPresent();
+        return stateOffload.isPresent() || outputOffload.isPresent();
     }
 }

@@ -54,13 +54,13 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
     }
 
     /**
-     * Refuses what cannot be done beside a budget, which may use the folders of {@code asked}.
+     * Refuses what cannot be done beside a budget, which may use the offload of {@code asked}.
      *
      * @throws IllegalArgumentException with the layer or setting that stands in the way
      */
     public static void checkBesideBudget(Model model, StepOptions asked) {
-        check(model, asked.withoutOutputFolder());
-        StepCheck.outputFolderRefusal(asked).ifPresent(why -> {
+        check(model, asked.withoutOutputOffload());
+        StepCheck.outputOffloadRefusal(asked).ifPresent(why -> {
             throw new IllegalArgumentException(why);
         });
     }

@@ -12,6 +12,9 @@ import io.memopt.MemOptConfig;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.analysis.Exactness;
 import io.memopt.strategy.UpdaterState;
+import io.memopt.strategy.offload.Offload;
+import io.memopt.strategy.offload.SimulatedLanes;
+import io.memopt.strategy.offload.UpdaterOffload;
 import io.memopt.strategy.precision.Precision;
 import io.memopt.testing.Networks;
 import io.memopt.verify.TwinRun;
@@ -115,15 +118,27 @@ class BudgetChoiceTest {
         stateInAFile(() -> DeepNetworks.RESIDUAL_GRAPH.create(96), i -> DeepNetworks.data(DEEP_BATCH, 96, i));
     }
 
+    @Test
+    void stateOnTheHostOfADevice_lowersTheLeastBudget_andChangesNoBit() {
+        try (SimulatedLanes.Installed device = SimulatedLanes.install(SimulatedLanes.Pace.LATEST)) {
+            stateElsewhere(of(Networks.LENET), i -> Networks.LENET.data(BATCH, i), Offload.HOST);
+        }
+    }
+
     private void stateInAFile(Supplier<Model> networks, IntFunction<DataSet> data) {
+        stateElsewhere(networks, data, Offload.files(folder));
+    }
+
+    private void stateElsewhere(Supplier<Model> networks, IntFunction<DataSet> data, Offload where) {
         DataSet first = data.apply(0);
         long inMemory = least(networks, first, plain());
-        long inFile = least(networks, first, plain().offloadUpdaterState(folder));
+        long elsewhere = least(networks, first, plain().offloadUpdaterState(where));
         Model model = networks.get();
-        assertThat(inMemory - inFile).isEqualTo(UpdaterState.elements(model) * Float.BYTES);
-        long limit = inFile + inFile / ROOM;
+        long bytes = UpdaterState.elements(model) * Float.BYTES;
+        assertThat(inMemory - elsewhere).isEqualTo(bytes - UpdaterOffload.stagingBytes(where, bytes));
+        long limit = elsewhere + elsewhere / ROOM;
         MemOptConfig config =
-                plain().offloadUpdaterState(folder).budget(limit + " B").build();
+                plain().offloadUpdaterState(where).budget(limit + " B").build();
 
         BudgetReport report = train(model, first, config);
 
@@ -151,7 +166,7 @@ class BudgetChoiceTest {
         BudgetReport report = train(networks.get(), data, config);
 
         assertThat(report.chosen().keptInFiles()).isTrue();
-        assertThat(report.chosen().strategy()).contains("in files");
+        assertThat(report.chosen().strategy()).contains("offloaded");
         long array = (long) DEEP_BATCH * DEEP_WIDTH * Float.BYTES;
         assertThat(report.actualPeakBytes().orElseThrow()).isBetween(inFiles - array * 5 / 4, inFiles);
         forgetSizes();

@@ -8,7 +8,9 @@ import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.listeners.training.TrainingTracker;
-import io.memopt.strategy.offload.OutputFiles;
+import io.memopt.strategy.offload.Offload;
+import io.memopt.strategy.offload.OutputStore;
+import io.memopt.strategy.offload.SimulatedLanes;
 import io.memopt.verify.TwinRun;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -55,7 +57,7 @@ class GraphRunTest {
         compareCuts(each, MANY_CUTS);
     }
 
-    /** So many random cuts, and all that there can be. */
+    /** So many random cuts, and all that there can be, with outputs kept in files, on the host of a device, and where they are. */
     private void compareCuts(GraphCases each, int count) {
         ComputationGraph graph = each.create();
         graph.fit(each.data(1));
@@ -69,19 +71,25 @@ class GraphRunTest {
         Random random = new Random(5);
         GraphOrder order = new GraphOrder(graph);
         boolean cut = false;
-        OutputFiles files = new OutputFiles(folder);
+        SimulatedLanes.Pace[] paces = SimulatedLanes.Pace.values();
+        try (SimulatedLanes.Installed device = SimulatedLanes.install(paces[each.ordinal() % paces.length]);
+                OutputStore files = OutputStore.in(Offload.files(folder));
+                OutputStore host = OutputStore.in(Offload.HOST)) {
+            for (int i = 0; i <= count; i++) {
+                Segments segments = cuts(order, i == count ? 1 : random.nextDouble(), random);
+                cut |= segments.count() > 3;
+                give(graph, each.data(2));
+                graph.getFlattenedGradients().assign(0);
+                Nd4j.getRandom().setSeed(3);
+                OutputStore store = i % 3 == 0 ? files : i % 3 == 1 || i == count ? host : null;
+                new GraphRun(graph, new PassVisits(tracker, graph), segments, store, false).compute();
 
-        for (int i = 0; i <= count; i++) {
-            Segments segments = cuts(order, i == count ? 1 : random.nextDouble(), random);
-            cut |= segments.count() > 3;
-            give(graph, each.data(2));
-            graph.getFlattenedGradients().assign(0);
-            Nd4j.getRandom().setSeed(3);
-            new GraphRun(graph, new PassVisits(tracker, graph), segments, i % 3 == 0 ? files : null, false).compute();
-
-            assertThat(gradients(graph)).as("%s", segments).isEqualTo(gradients);
-            assertThat(graph.score()).as("%s", segments).isEqualTo(score);
-            assertThat(RandomState.now()).as("%s", segments).isEqualTo(drawnTo);
+                assertThat(gradients(graph)).as("%s", segments).isEqualTo(gradients);
+                assertThat(graph.score()).as("%s", segments).isEqualTo(score);
+                assertThat(RandomState.now()).as("%s", segments).isEqualTo(drawnTo);
+                assertThat(device.lanes().remembered()).isZero();
+                assertThat(device.lanes().underWay()).isZero();
+            }
         }
         assertThat(cut).isTrue();
     }

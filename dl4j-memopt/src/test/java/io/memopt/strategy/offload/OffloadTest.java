@@ -198,6 +198,18 @@ class OffloadTest {
     }
 
     @Test
+    void hostOffload_withoutDevice_isRefused() {
+        MultiLayerNetwork network = (MultiLayerNetwork) Networks.LENET.create(WorkspaceMode.ENABLED);
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MemOpt.attach(
+                        network,
+                        MemOptConfig.builder().offloadUpdaterState(Offload.HOST).build()))
+                .withMessageContaining("offloadUpdaterState=HOST but the backend is ")
+                .withMessageContaining("expected a CUDA backend");
+    }
+
+    @Test
     void checkpointsOffloadedWithoutCheckpointing_areRefused() {
         MultiLayerNetwork network = (MultiLayerNetwork) Networks.LENET.create(WorkspaceMode.ENABLED);
 

@@ -17,6 +17,8 @@ import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
 import io.memopt.listeners.training.MemoryListener;
 import io.memopt.listeners.training.Trackers;
+import io.memopt.strategy.offload.Offload;
+import io.memopt.strategy.offload.SimulatedLanes;
 import io.memopt.strategy.precision.Precision;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -50,6 +52,10 @@ class GuardedStepTest {
     private static final int FAILURES = 100;
 
     private static final StepOptions MIXED = StepOptions.PLAIN.withPrecision(Precision.MIXED_HALF);
+    private static final StepOptions HOST = StepOptions.PLAIN
+            .withStateOffload(Offload.HOST)
+            .withActivationShare(0)
+            .withOutputOffload(Offload.HOST);
 
     @TempDir
     Path folder;
@@ -164,6 +170,30 @@ class GuardedStepTest {
         sweep(each, offloaded(), stride, 1);
     }
 
+    @ParameterizedTest
+    @CsvSource({"LENET, 23", "RESIDUAL_GRAPH, 97"})
+    void someSites_failWhileOffloadingToTheHost_nothingIsHalfDone(GuardedNetworks each, int stride) {
+        onHost(() -> sweep(each, HOST, stride, 1));
+    }
+
+    @Tag("soak")
+    @ParameterizedTest
+    @EnumSource(
+            value = GuardedNetworks.class,
+            names = {"LENET", "VGG", "LSTM_LAYERS", "RESIDUAL_GRAPH", "CONSTRAINED"})
+    void everySite_failsWhileOffloadingToTheHost_nothingIsHalfDone(GuardedNetworks each) {
+        onHost(() -> print(each, "every site while offloading to the host", sweep(each, HOST, 1, FAILURES)));
+    }
+
+    /** With copies that are made no earlier than somebody waits for them. */
+    private static void onHost(Runnable sweeps) {
+        try (SimulatedLanes.Installed device = SimulatedLanes.install(SimulatedLanes.Pace.LATEST)) {
+            sweeps.run();
+
+            assertThat(device.lanes().figures().toHostCopies()).isPositive();
+        }
+    }
+
     /** Every site once, and again until a hundred failed. */
     @Tag("soak")
     @ParameterizedTest
@@ -212,7 +242,10 @@ class GuardedStepTest {
     }
 
     private StepOptions offloaded() {
-        return StepOptions.PLAIN.withStateFolder(folder).withActivationShare(0).withOutputFolder(folder);
+        return StepOptions.PLAIN
+                .withStateOffload(Offload.files(folder))
+                .withActivationShare(0)
+                .withOutputOffload(Offload.files(folder));
     }
 
     /** A network whose iterations fail, and one that is trained in the same way without failures. */

@@ -88,6 +88,12 @@ public enum Metric {
             "bytes",
             Type.LEVEL,
             "Pageable memory in the place of page-locked host mirrors; hardly any of it is resident"),
+    OFFLOAD_LATE(
+            "memopt.offload.late",
+            null,
+            Type.FLOW,
+            "Times that a device had to wait for a copy of what had been offloaded to the host"),
+    OFFLOAD_WAITED("memopt.offload.waited", "seconds", Type.FLOW, "Time that devices stood still for such copies"),
     HEADROOM(
             "memopt.headroom",
             "bytes",

@@ -80,6 +80,16 @@ public interface RecorderFigures {
         return 0;
     }
 
+    /** Times that a device had to wait for a copy of what had been offloaded to the host; never decreases. */
+    default long offloadLate() {
+        return 0;
+    }
+
+    /** Seconds that devices stood still for such copies; never decreases. */
+    default double offloadWaitedSeconds() {
+        return 0;
+    }
+
     /** Bytes to the nearest limit; negative while not known. */
     default long headroomBytes() {
         return -1;

@@ -54,6 +54,8 @@ public final class RecorderMetrics extends PassBinder {
         rows.put(Metric.POOL_DRIVER_CALLS, figures.poolDriverCalls());
         figures.deviceMemory().forEach((part, bytes) -> rows.put(Metric.DEVICE_MEMORY, bytes, "part", part));
         rows.put(Metric.HOST_MIRRORS, figures.mirrorBytes());
+        rows.put(Metric.OFFLOAD_LATE, figures.offloadLate());
+        rows.put(Metric.OFFLOAD_WAITED, figures.offloadWaitedSeconds());
         rows.put(Metric.HEADROOM, figures.headroomBytes() < 0 ? Double.NaN : figures.headroomBytes());
         double left = figures.iterationsLeft();
         rows.put(Metric.HEADROOM_ITERATIONS, Double.isInfinite(left) ? Double.NaN : left);

@@ -10,6 +10,7 @@ import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.nd4j.BufferKeys;
 import io.memopt.allocator.nd4j.MappedBuffers;
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.nd4j.PinnedBlock;
 import io.memopt.allocator.nd4j.Recording;
 import io.memopt.allocator.recording.MemoryLedger;
 import java.lang.ref.WeakReference;
@@ -207,13 +208,15 @@ final class TrackedNetwork {
             return;
         }
         flatKeys[slot] = key;
-        if (MappedBuffers.begins(array.data().address())) {
-            return;
-        }
-        MemorySpace space = Nd4jFacts.isCuda() ? MemorySpace.DEVICE : MemorySpace.HOST;
-        long bytes = array.data().underlyingLength() * array.data().getElementSize();
+        long address = array.data().address();
         MemoryLedger ledger = recording.ledger();
-        ledger.adopt(space, key, array.data().address(), bytes, name, category);
+        if (PinnedBlock.begins(address)) {
+            ledger.reclassify(address, name, category);
+        } else if (!MappedBuffers.begins(address)) {
+            MemorySpace space = Nd4jFacts.isCuda() ? MemorySpace.DEVICE : MemorySpace.HOST;
+            long bytes = array.data().underlyingLength() * array.data().getElementSize();
+            ledger.adopt(space, key, address, bytes, name, category);
+        }
     }
 
     private static @Nullable INDArray updaterState(Model network) {

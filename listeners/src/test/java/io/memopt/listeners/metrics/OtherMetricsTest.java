@@ -118,6 +118,16 @@ class OtherMetricsTest {
             }
 
             @Override
+            public long offloadLate() {
+                return 5;
+            }
+
+            @Override
+            public double offloadWaitedSeconds() {
+                return 0.25;
+            }
+
+            @Override
             public long headroomBytes() {
                 return 5 << 20;
             }
@@ -166,6 +176,10 @@ class OtherMetricsTest {
         assertThat(registry.get("memopt.oom.recoveries").functionCounter().count())
                 .isEqualTo(6);
         assertThat(registry.get("memopt.host.mirrors").gauge().value()).isEqualTo(1 << 10);
+        assertThat(registry.get("memopt.offload.late").functionCounter().count())
+                .isEqualTo(5);
+        assertThat(registry.get("memopt.offload.waited").functionCounter().count())
+                .isEqualTo(0.25);
         assertThat(registry.get("memopt.leaked.prefetchers").gauge().value()).isEqualTo(2);
     }
 }

@@ -7,6 +7,7 @@ import static org.bytedeco.cuda.global.cudart.cuEventCreate;
 import static org.bytedeco.cuda.global.cudart.cuEventQuery;
 import static org.bytedeco.cuda.global.cudart.cuEventRecord;
 import static org.bytedeco.cuda.global.cudart.cuEventSynchronize;
+import static org.bytedeco.cuda.global.cudart.cuStreamWaitEvent;
 
 import io.memopt.allocator.pool.StreamEvents;
 import java.util.ArrayDeque;
@@ -66,6 +67,12 @@ final class CudaEvents implements StreamEvents {
         recorded.remove(event);
     }
 
+    /** What {@code stream} is given from now on waits for {@code event}, as it is marked now. */
+    synchronized void follow(long stream, long event) {
+        CUevent_st marked = known(event);
+        device.run(() -> CudaDriver.check("cuStreamWaitEvent", cuStreamWaitEvent(handle(stream), marked, 0)));
+    }
+
     private CUevent_st known(long event) {
         CUevent_st known = recorded.get(event);
         if (known == null) {
@@ -80,7 +87,7 @@ final class CudaEvents implements StreamEvents {
         return event;
     }
 
-    private static @Nullable CUstream_st handle(long stream) {
+    static @Nullable CUstream_st handle(long stream) {
         return stream == EVERY_STREAM ? null : new CUstream_st(new Address(stream));
     }
 
