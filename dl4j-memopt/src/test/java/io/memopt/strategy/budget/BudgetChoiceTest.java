@@ -54,7 +54,9 @@ class BudgetChoiceTest {
     /** The scale of the loss begins too high, and updates are left out meanwhile: there is no state of the updater yet. */
     private static final int UNTIL_SCALED = 12;
     /** Budgets are larger than the least by one in so many bytes: what small networks take while it is decided varies. */
-    private static final int ROOM = 25;
+    private static final int ROOM = 10;
+    /** Bytes of scalars that nobody has collected yet. */
+    private static final int SCALARS = 1024;
 
     @TempDir
     Path folder;
@@ -136,7 +138,8 @@ class BudgetChoiceTest {
         Model model = networks.get();
         long bytes = UpdaterState.elements(model) * Float.BYTES;
         assertThat(inMemory - elsewhere).isEqualTo(bytes - UpdaterOffload.stagingBytes(where, bytes));
-        long limit = elsewhere + elsewhere / ROOM;
+        // Too little for the state, and room for the decision, whose garbage is collected sooner or later.
+        long limit = elsewhere + Math.min((inMemory - elsewhere) / 2, elsewhere / ROOM);
         MemOptConfig config =
                 plain().offloadUpdaterState(where).budget(limit + " B").build();
 
@@ -168,7 +171,7 @@ class BudgetChoiceTest {
         assertThat(report.chosen().keptInFiles()).isTrue();
         assertThat(report.chosen().strategy()).contains("offloaded");
         long array = (long) DEEP_BATCH * DEEP_WIDTH * Float.BYTES;
-        assertThat(report.actualPeakBytes().orElseThrow()).isBetween(inFiles - array * 5 / 4, inFiles);
+        assertThat(report.actualPeakBytes().orElseThrow()).isBetween(inFiles - array * 5 / 4, inFiles + SCALARS);
         forgetSizes();
         TwinRun.of(networks, i -> DeepNetworks.data(DEEP_BATCH, DEEP_WIDTH, i))
                 .iterations(ITERATIONS)
