@@ -7,6 +7,7 @@ import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.EventCode;
 import io.memopt.allocator.event.EventKind;
 import io.memopt.allocator.event.EventSink;
+import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.WorkspaceTable.WorkspaceInfo;
 import io.memopt.allocator.nd4j.ScopeObserver;
 import io.memopt.allocator.recording.MemoryLedger;
@@ -56,6 +57,9 @@ final class TrialRecorder implements EventSink, ScopeObserver {
         }
         EventKind kind = EventCode.kind(code);
         if (kind == EventKind.ALLOCATE) {
+            if (EventCode.space(code) == MemorySpace.PINNED) {
+                return; // the host's, beside a device that arrays lie on
+            }
             allocated(EventCode.allocation(code), owner, workspace, address, bytes);
         } else if (kind == EventKind.FREE && EventCode.allocation(code) == AllocationKind.DETACHED) {
             freed(address, bytes);

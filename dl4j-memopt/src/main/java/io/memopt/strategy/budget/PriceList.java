@@ -14,7 +14,7 @@ import java.util.OptionalLong;
  *
  * <pre>
  *   parameters + gradients + updater state + minibatch (+ sum of gradients, where there are several)
- *     (- updater state, where that is in a file) (+ copies of a guard) (+ a copy in half precision)
+ *     (- updater state, where that is offloaded) (+ copies of a guard) (+ a copy in half precision)
  *     + workspaces or arena, and arrays outside them, of the largest part of the minibatch
  * </pre>
  *
@@ -40,10 +40,10 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
      * @param flat what the network holds for good
      * @param copyBytes parameters and gradients of the copy that computes in another precision
      * @param guardBytes what a guarded step keeps; 0 for none, as in Deeplearning4j's own way
-     * @param fileGuardBytes the same where the updater's state, and with it the copy that is kept of it, is in a file
+     * @param fileGuardBytes the same where the updater's state, and with it the copy that is kept of it, is offloaded
      * @param minibatchBytes inputs, labels and masks
      * @param partsAllowed whether a minibatch may be computed in parts
-     * @param fileAllowed whether the updater's state may be in a file
+     * @param fileAllowed whether the updater's state may be offloaded
      * @param sums whether gradients are summed even for whole minibatches
      */
     record Fixed(

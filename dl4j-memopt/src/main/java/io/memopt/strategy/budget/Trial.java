@@ -309,7 +309,10 @@ final class Trial {
         try (StepPass pass = new StepPass(model, kind.step(terms.asked()), tracker)) {
             IntConsumer recorded = batch -> {
                 held.give(0, batch);
-                nanos.put(kind, timed(pass::compute));
+                long taken = timed(pass::compute);
+                if (batch == PassMemory.HIGH) {
+                    nanos.put(kind, taken);
+                }
             };
             if (kind.mixes()) {
                 recorded.accept(PassMemory.HIGH); // makes the gradients of the copy

@@ -19,13 +19,13 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  *
  * <p>Threading: confined to the training thread.
  */
-public final class OutputFiles implements OutputStore {
+final class OutputFiles implements OutputStore {
     private final Path folder;
     private final Map<Integer, DataBuffer> buffers = new HashMap<>();
     private final Map<Integer, INDArray> kept = new HashMap<>();
 
     /** In {@code folder}, a directory that exists. */
-    public OutputFiles(Path folder) {
+    OutputFiles(Path folder) {
         this.folder = folder;
     }
 

@@ -35,11 +35,6 @@ record RecordedLanes(CopyLanes lanes) implements CopyLanes {
     }
 
     @Override
-    public void await(long copy) {
-        lanes.await(copy);
-    }
-
-    @Override
     public void forget(long copy) {
         lanes.forget(copy);
     }

@@ -28,7 +28,8 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
 /**
  * Keeps the state of one network's updater where {@link Offload} says. It is used once for each update. In a mapped file its pages need
  * no memory in between when that is short; on the host of a device it comes for the update part by part, see {@link StagedState}.
- * Exactness {@code BITWISE}: the same operations work on the same values elsewhere.
+ * Exactness {@code BITWISE}: the same operations work on the same values elsewhere. On the host, what a listener writes into the state
+ * while gradients are computed is lost for the parts that are on their way already.
  *
  * <p>{@code getStateViewArray()} hands out the array there, which stays valid as long as someone holds it. Networks and
  * updaters are held weakly. Threading: the training thread.

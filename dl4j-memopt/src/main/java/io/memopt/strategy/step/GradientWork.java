@@ -46,6 +46,7 @@ final class GradientWork {
     private int minibatches;
     private int markedMinibatches;
     private boolean toldWhole;
+    private boolean closed;
 
     GradientWork(StepOptions options, TrainingTracker tracker, Model model) {
         this.options = options;
@@ -162,8 +163,12 @@ final class GradientWork {
         }
     }
 
-    /** What lay elsewhere lies in memory again, and a copy that computes gives its memory back. */
+    /** What lay elsewhere lies in memory again, and a copy that computes gives its memory back. Once. */
     void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
         closeCheckpoints();
         if (offload != null) {
             offload.close();

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  *
  * Parameters change in one operation at the end of UPDATE, so they need no copy unless constraints follow.
  *
- * <p>Memory: one more copy of the updater state, in a file where the state is in one, and of the parameters of networks with
+ * <p>Memory: one more copy of the updater state, where the state is, and of the parameters of networks with
  * constraints. Time: those copies.
  *
  * <p>Threading: the training thread of one network.

@@ -100,7 +100,7 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
      */
     public synchronized void attach(Model model, StepOptions options, @Nullable StepGuard guard) {
         check(model, options);
-        entries.removeIf(entry -> entry.model.refersTo(null));
+        entries.removeIf(TrainingSteps::isOver);
         if (find(model) == null) {
             Entry entry = new Entry(model, options, guard, new GradientWork(options, tracker, model));
             install(model, entry);
@@ -122,7 +122,9 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
         tracker.removeModelObserver(this);
         for (Entry entry : entries) {
             Model model = entry.model.get();
-            if (model != null) {
+            if (model == null) {
+                entry.work.close();
+            } else {
                 restore(model, entry);
             }
         }
@@ -190,6 +192,7 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
         if (SolverAccess.current(model) instanceof ControlledStep step) {
             SolverAccess.replace(model, step.restored());
         }
+        entry.work.close(); // also where the network dropped its solver
         if (entry.guarded != null) {
             entry.guarded.close();
         }
@@ -201,6 +204,15 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
                     tracker.track(model),
                     entry.options.accumulate());
         }
+    }
+
+    /** Gives back what belongs to a network that was collected. */
+    private static boolean isOver(Entry entry) {
+        boolean over = entry.model.refersTo(null);
+        if (over) {
+            entry.work.close();
+        }
+        return over;
     }
 
     private @Nullable Entry find(Model model) {

@@ -75,7 +75,8 @@ class CheckpointedBudgetTest {
         Supplier<Model> networks = () -> each.create(96);
         DataSet data = DeepNetworks.data(64, 96, 0);
 
-        List<BudgetRow> front = train(networks, data, 1L << 30).front();
+        List<BudgetRow> front =
+                train(networks, data, leastBytes(networks, data)).front();
 
         assertThat(front).anyMatch(row -> !row.cuts().isEmpty());
         front.forEach(row -> takesWhatWasPredicted(networks, data, row.peakBytes()));

@@ -90,6 +90,7 @@ class GraphRunTest {
                 assertThat(device.lanes().remembered()).isZero();
                 assertThat(device.lanes().underWay()).isZero();
             }
+            assertThat(device.lanes().figures().toHostCopies()).isPositive();
         }
         assertThat(cut).isTrue();
     }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
 import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.nd4j.PinnedBlock;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.offload.SimulatedLanes.Pace;
 import io.memopt.testing.Networks;
@@ -15,7 +16,9 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.List;
+import java.util.Random;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.api.Updater;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
@@ -128,6 +131,44 @@ class HostOffloadTest {
         }
     }
 
+    /** Deep enough for outputs to leave, which in the networks above few do. */
+    @ParameterizedTest
+    @EnumSource
+    void checkpointsOfADeepChain_changeNoBit(Pace pace) {
+        try (SimulatedLanes.Installed device = SimulatedLanes.install(pace)) {
+            TwinRun.of(HostOffloadTest::deepChain, (model, i) -> ((MultiLayerNetwork) model).fit(deepData(i)))
+                    .iterations(5)
+                    .compare(model -> MemOpt.attach(model, OUTPUTS))
+                    .requireBitwise();
+            assertThat(device.lanes().figures().toHostCopies()).isPositive();
+            assertThat(device.lanes().underWay()).isZero();
+        }
+    }
+
+    /** {@code clear()} drops the solver, and with it the step that would be told. */
+    @Test
+    void close_afterTheNetworkDroppedItsSolver_bringsTheStateBack() {
+        try (SimulatedLanes.Installed device = SimulatedLanes.install(Pace.LATEST)) {
+            MultiLayerNetwork network = deepChain();
+            MemOpt memopt = MemOpt.attach(
+                    network,
+                    MemOptConfig.builder().offloadUpdaterState(Offload.HOST).build());
+            network.fit(deepData(0));
+            Updater updater = network.getUpdater();
+            assertThat(PinnedBlock.begins(stateAddress(updater))).isTrue();
+            network.clear();
+
+            memopt.close();
+
+            assertThat(PinnedBlock.begins(stateAddress(updater))).isFalse();
+            assertThat(device.lanes().underWay()).isZero();
+        }
+    }
+
+    private static long stateAddress(Updater updater) {
+        return updater.getStateViewArray().data().address();
+    }
+
     /** Of some six kept outputs the device has two at a time. */
     @Test
     void checkpointsOfADeepChain_takeLessOfTheDevice() {
@@ -142,17 +183,7 @@ class HostOffloadTest {
 
     /** Size of the workspace of kept outputs once it is learnt. */
     private static long keptBytes(MemOptConfig config) {
-        NeuralNetConfiguration.ListBuilder list =
-                new NeuralNetConfiguration.Builder().seed(3).list();
-        for (int i = 0; i < 36; i++) {
-            list.layer(new DenseLayer.Builder().nIn(16).nOut(16).build());
-        }
-        MultiLayerNetwork network = new MultiLayerNetwork(list.layer(new OutputLayer.Builder(LossFunction.MSE)
-                        .nIn(16)
-                        .nOut(2)
-                        .build())
-                .build());
-        network.init();
+        MultiLayerNetwork network = deepChain();
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
         try (MemOpt memopt = MemOpt.attach(network, config)) {
             for (int i = 0; i < 4; i++) {
@@ -162,6 +193,38 @@ class HostOffloadTest {
                     .getWorkspaceForCurrentThread("WS_ALL_LAYERS_ACT")
                     .getCurrentSize();
         }
+    }
+
+    private static MultiLayerNetwork deepChain() {
+        NeuralNetConfiguration.ListBuilder list = new NeuralNetConfiguration.Builder()
+                .seed(3)
+                .updater(new Adam(0.01))
+                .list();
+        for (int i = 0; i < 36; i++) {
+            list.layer(new DenseLayer.Builder().nIn(16).nOut(16).build());
+        }
+        MultiLayerNetwork network = new MultiLayerNetwork(list.layer(new OutputLayer.Builder(LossFunction.MSE)
+                        .nIn(16)
+                        .nOut(2)
+                        .build())
+                .build());
+        network.init();
+        return network;
+    }
+
+    private static DataSet deepData(int seed) {
+        Random random = new Random(seed);
+        return new DataSet(uniform(random, 8, 16), uniform(random, 8, 2));
+    }
+
+    private static INDArray uniform(Random random, int rows, int columns) {
+        float[][] values = new float[rows][columns];
+        for (float[] row : values) {
+            for (int i = 0; i < columns; i++) {
+                row[i] = random.nextFloat();
+            }
+        }
+        return Nd4j.createFromArray(values);
     }
 
     private static void compare(Networks each, MemOptConfig config, int iterations) {

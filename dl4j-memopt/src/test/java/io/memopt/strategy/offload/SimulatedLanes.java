@@ -106,8 +106,7 @@ public final class SimulatedLanes implements CopyLanes {
         await(copy);
     }
 
-    @Override
-    public void await(long copy) {
+    private void await(long copy) {
         if (copy != NONE) {
             check(known.contains(copy), "wait for " + copy);
             run(copy);

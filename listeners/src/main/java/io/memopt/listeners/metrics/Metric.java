@@ -92,8 +92,12 @@ public enum Metric {
             "memopt.offload.late",
             null,
             Type.FLOW,
-            "Times that a device had to wait for a copy of what had been offloaded to the host"),
-    OFFLOAD_WAITED("memopt.offload.waited", "seconds", Type.FLOW, "Time that devices stood still for such copies"),
+            "Copies of what had been offloaded to the host that were under way when training began to count on them"),
+    OFFLOAD_WAITED(
+            "memopt.offload.waited",
+            "seconds",
+            Type.FLOW,
+            "Time that devices stood still for copies of what had been offloaded to the host"),
     HEADROOM(
             "memopt.headroom",
             "bytes",

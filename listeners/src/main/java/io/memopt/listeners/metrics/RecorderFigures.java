@@ -80,7 +80,7 @@ public interface RecorderFigures {
         return 0;
     }
 
-    /** Times that a device had to wait for a copy of what had been offloaded to the host; never decreases. */
+    /** Copies of what had been offloaded to the host that were under way when training began to count on them; never decreases. */
     default long offloadLate() {
         return 0;
     }

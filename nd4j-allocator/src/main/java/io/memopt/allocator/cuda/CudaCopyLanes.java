@@ -95,13 +95,6 @@ public final class CudaCopyLanes implements CopyLanes {
     }
 
     @Override
-    public void await(long copy) {
-        if (copy != NONE) {
-            events.await(copy);
-        }
-    }
-
-    @Override
     public void forget(long copy) {
         if (copy != NONE) {
             events.discard(copy);

@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.bytedeco.javacpp.Pointer;
+import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.pointers.PagedPointer;
 import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.NativeOpsHolder;
@@ -31,10 +32,20 @@ public final class PinnedBlock implements AutoCloseable {
 
     /** A block of {@code bytes}, whose content is undefined; empty if the system has none. */
     public static Optional<PinnedBlock> of(long bytes) {
-        Pointer memory = Nd4jFacts.isCuda() ? ops().mallocHost(bytes, 0) : Pointer.malloc(bytes);
+        Pointer memory = Nd4jFacts.isCuda() ? pinned(bytes) : Pointer.malloc(bytes);
         return memory == null || memory.address() == 0
                 ? Optional.empty()
                 : Optional.of(new PinnedBlock(new PagedPointer(memory.address()), bytes));
+    }
+
+    /** Null where the driver refuses: ND4J's call then answers any address, and leaves an error that the next operation would throw. */
+    private static @Nullable Pointer pinned(long bytes) {
+        Pointer memory = ops().mallocHost(bytes, 0);
+        if (ops().lastErrorCode() == 0) {
+            return memory;
+        }
+        ops().lastErrorMessage(); // takes the error away
+        return null;
     }
 
     /** Whether a live block begins at {@code address}, which is its key in the books. */

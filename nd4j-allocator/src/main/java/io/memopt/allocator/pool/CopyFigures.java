@@ -7,7 +7,8 @@ package io.memopt.allocator.pool;
  *
  * @param toHostCopies copies that were begun from the device
  * @param toDeviceCopies copies that were begun to the device
- * @param late times that computing was held for a copy that was still under way
+ * @param late times that computing was to wait for a copy that was still under way when the thread said so, which may be long before the
+ *     device came to it
  * @param waitedNanos time that the device stood still for those, as far as it has got
  */
 public record CopyFigures(

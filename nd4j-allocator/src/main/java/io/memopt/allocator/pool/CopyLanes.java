@@ -40,9 +40,6 @@ public interface CopyLanes {
     /** What the calling thread gives the device from now on waits for {@code copy}. Does not block. */
     void hold(long copy);
 
-    /** Returns once {@code copy} is done. */
-    void await(long copy);
-
     /** Nobody asks for {@code copy} again; it runs on. */
     void forget(long copy);
 
