@@ -29,11 +29,10 @@ import org.deeplearning4j.util.ModelSerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
@@ -65,14 +64,7 @@ class HostOffloadTest {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "LENET, EARLIEST",
-        "LENET, LATEST",
-        "RESIDUAL_GRAPH, RANDOM",
-        "RESIDUAL_GRAPH, LATEST",
-        "LSTM_TEXT, LATEST",
-        "VGG, LATEST"
-    })
+    @MethodSource("networksAndPaces")
     void state_onHost_changesNoBit(Networks each, Pace pace) {
         try (SimulatedLanes.Installed device = SimulatedLanes.install(pace)) {
             compare(each, STATE, 3);
@@ -84,14 +76,7 @@ class HostOffloadTest {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "LENET, EARLIEST",
-        "LENET, LATEST",
-        "RESIDUAL_GRAPH, RANDOM",
-        "RESIDUAL_GRAPH, LATEST",
-        "LSTM_TEXT, LATEST",
-        "VGG, LATEST"
-    })
+    @MethodSource("networksAndPaces")
     void checkpoints_onHost_changeNoBit(Networks each, Pace pace) {
         try (SimulatedLanes.Installed device = SimulatedLanes.install(pace)) {
             compare(each, OUTPUTS, 4);
@@ -234,6 +219,16 @@ class HostOffloadTest {
                 .requireBitwise();
     }
 
+    static List<Arguments> networksAndPaces() {
+        return List.of(
+                Arguments.of(Networks.LENET, Pace.EARLIEST),
+                Arguments.of(Networks.LENET, Pace.LATEST),
+                Arguments.of(Networks.RESIDUAL_GRAPH, Pace.RANDOM),
+                Arguments.of(Networks.RESIDUAL_GRAPH, Pace.LATEST),
+                Arguments.of(Networks.LSTM_TEXT, Pace.LATEST),
+                Arguments.of(Networks.VGG, Pace.LATEST));
+    }
+
     static List<IUpdater> updaters() {
         return List.of(
                 new Adam(0.01),
@@ -252,7 +247,7 @@ class HostOffloadTest {
     @MethodSource("updaters")
     void eachUpdater_inParts_changesNoBit(IUpdater updater) {
         try (SimulatedLanes.Installed device = SimulatedLanes.install(Pace.RANDOM)) {
-            TwinRun.of(() -> dense(updater), (model, i) -> ((MultiLayerNetwork) model).fit(minibatch(i)))
+            TwinRun.of(() -> dense(updater), (model, i) -> ((MultiLayerNetwork) model).fit(OffloadTest.minibatch(i)))
                     .iterations(4)
                     .compare(model -> MemOpt.attach(model, STATE))
                     .requireBitwise();
@@ -280,13 +275,6 @@ class HostOffloadTest {
                 .build());
         network.init();
         return network;
-    }
-
-    private static DataSet minibatch(long seed) {
-        INDArray features = Nd4j.linspace(DataType.FLOAT, (double) seed - 1, 0.1, 20);
-        return new DataSet(
-                features.reshape(4, 5),
-                Nd4j.linspace(DataType.FLOAT, (double) seed, 0.2, 8).reshape(4, 2));
     }
 
     @Test

@@ -100,7 +100,7 @@ class OffloadTest {
         return network;
     }
 
-    private static DataSet minibatch(long seed) {
+    static DataSet minibatch(long seed) {
         INDArray features = Nd4j.linspace(DataType.FLOAT, (double) seed - 1, 0.1, 20);
         return new DataSet(
                 features.reshape(4, 5),
