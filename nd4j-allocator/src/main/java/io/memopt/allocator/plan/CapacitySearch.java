@@ -39,6 +39,21 @@ final class CapacitySearch {
         last = plain;
     }
 
+    /**
+     * Tries the model itself alone.
+     *
+     * @param firstTry number of the try to begin with, from 0
+     */
+    CapacitySearch(SectionModel model, int capacity, int firstTry, Deadline deadline) {
+        this(model, model, capacity, deadline);
+        plain.tries = firstTry;
+    }
+
+    /** Number of the next try at the model itself. */
+    int nextTry() {
+        return plain.tries;
+    }
+
     int capacity() {
         return capacity;
     }

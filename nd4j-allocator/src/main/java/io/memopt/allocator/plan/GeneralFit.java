@@ -47,27 +47,35 @@ final class GeneralFit {
      * @throws IllegalArgumentException if two fixed buffers overlap
      */
     static long[] plan(Timeline time, int[] order) {
-        return Objects.requireNonNull(plan(time, order, null));
+        return Objects.requireNonNull(plan(time, order, time.problem.fixedOffsets(), null));
     }
 
     /** The same, or null if a deadline passes before it is done. */
-    static long @Nullable [] plan(Timeline time, int[] order, @Nullable Deadline deadline) {
+    static long @Nullable [] plan(Timeline time, int[] order, Deadline deadline) {
+        return plan(time, order, time.problem.fixedOffsets(), deadline);
+    }
+
+    /**
+     * Places what has no offset yet.
+     *
+     * @param given offsets of buffers in bytes, {@link PlanProblem#FREE} for those that are to be placed
+     */
+    static long @Nullable [] plan(Timeline time, int[] order, long[] given, @Nullable Deadline deadline) {
         GeneralFit fit = new GeneralFit(time);
         int placed = 0;
         for (int buffer : order) {
-            long fixed = time.problem.fixedOffset(buffer);
-            if (fixed != PlanProblem.FREE) {
-                if (fit.lowest(buffer, fixed) != fixed) {
+            if (given[buffer] != PlanProblem.FREE) {
+                if (fit.lowest(buffer, given[buffer]) != given[buffer]) {
                     throw new IllegalArgumentException(collision(time.problem, buffer));
                 }
-                fit.place(buffer, fixed);
+                fit.place(buffer, given[buffer]);
             }
         }
         for (int buffer : order) {
             if (deadline != null && ++placed % PLACED_PER_CLOCK == 0 && deadline.passed()) {
                 return null;
             }
-            if (time.problem.fixedOffset(buffer) == PlanProblem.FREE) {
+            if (given[buffer] == PlanProblem.FREE) {
                 fit.place(buffer, fit.lowest(buffer, 0));
             }
         }
@@ -106,10 +114,16 @@ final class GeneralFit {
     private long lowest(int buffer, long least) {
         forbidden = 0;
         for (int piece = time.firstPiece[buffer]; piece < time.firstPiece[buffer + 1]; piece++) {
+            int first = time.from[piece] / bucketLength;
             int last = (time.to[piece] - 1) / bucketLength;
-            for (int bucket = time.from[piece] / bucketLength; bucket <= last; bucket++) {
+            for (int bucket = first; bucket <= last; bucket++) {
+                // What began in an earlier bucket was seen there.
+                int begins = bucket == first ? 0 : bucket * bucketLength;
                 for (int k = 0; k < filled[bucket]; k++) {
-                    forbid(piece, buckets[bucket][k]);
+                    int other = buckets[bucket][k];
+                    if (time.from[other] >= begins) {
+                        forbid(piece, other);
+                    }
                 }
             }
             for (int k = 0; k < wideCount; k++) {

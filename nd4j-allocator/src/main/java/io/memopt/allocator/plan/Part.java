@@ -78,10 +78,12 @@ final class Part {
         if (time.problem.count() > QUADRATIC) {
             tryTo(goal, PlanMethod.FIRST_FIT, () -> GeneralFit.plan(time, Orders.bySize(time), deadline));
             tryTo(goal, PlanMethod.FIRST_FIT, () -> GeneralFit.plan(time, Orders.byLoad(time), deadline));
+            tryTo(goal, PlanMethod.CORE_SEARCH, () -> core(Math.max(goal, lower)));
             return;
         }
         if (time.problem.count() >= StackSearch.LEAST_BUFFERS) {
             tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoad(time)));
+            tryTo(goal, PlanMethod.CORE_SEARCH, () -> core(Math.max(goal, lower)));
             tryTo(goal, PlanMethod.STACK_SEARCH, () -> StackSearch.plan(time, height, Math.max(goal, lower), deadline));
         }
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.bySize(time)));
@@ -90,6 +92,13 @@ final class Part {
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.byLifetime(time)));
         tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byArea(time)));
         tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoadAndSize(time)));
+    }
+
+    private long @Nullable [] core(long goal) {
+        CoreSearch search = new CoreSearch(time, deadline);
+        long[] plan = search.plan(height, goal);
+        nodes += search.nodes();
+        return plan;
     }
 
     private void tryTo(long goal, PlanMethod by, Supplier<long @Nullable []> plan) {

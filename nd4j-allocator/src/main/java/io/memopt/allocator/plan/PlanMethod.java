@@ -12,6 +12,8 @@ public enum PlanMethod {
     BOTTOM_UP,
     /** The same with steps taken back where they waste memory, small buffers into the holes afterwards. */
     STACK_SEARCH,
+    /** Exact search for the buffers of the busiest times, all others around them. */
+    CORE_SEARCH,
     /** Search that can also prove that there is no plan. */
     EXACT_SEARCH
 }

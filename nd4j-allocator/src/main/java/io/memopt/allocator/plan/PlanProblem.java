@@ -81,6 +81,11 @@ public final class PlanProblem {
         return fixed[buffer];
     }
 
+    /** Those of all buffers, as a copy. */
+    long[] fixedOffsets() {
+        return fixed.clone();
+    }
+
     /** Gaps of all buffers. */
     int gapCount() {
         return gaps.length / GAP_FIELDS;
