@@ -23,6 +23,11 @@ final class CapacitySearch {
     /** Keys of importance are multiplied by up to one more than this. */
     private static final double NOISE = 1;
 
+    /** Places for refuted parts, as powers of two: 4 MiB, and 256 KiB. */
+    private static final int MOST_KNOWN = 18;
+
+    private static final int FEW_KNOWN = 14;
+
     private static final Rule[] RULES = Rule.values();
 
     private final Branch chained;
@@ -34,19 +39,22 @@ final class CapacitySearch {
 
     CapacitySearch(SectionModel model, SectionModel chainedModel, int capacity, Deadline deadline) {
         this.capacity = capacity;
-        plain = new Branch(model, capacity, deadline);
-        chained = chainedModel == model ? plain : new Branch(chainedModel, capacity, deadline);
+        plain = new Branch(model, capacity, MOST_KNOWN, deadline);
+        chained = chainedModel == model ? plain : new Branch(chainedModel, capacity, MOST_KNOWN, deadline);
         last = plain;
     }
 
     /**
-     * Tries the model itself alone.
+     * Tries the model itself alone, a few times: remembers less of what is refuted.
      *
      * @param firstTry number of the try to begin with, from 0
      */
     CapacitySearch(SectionModel model, int capacity, int firstTry, Deadline deadline) {
-        this(model, model, capacity, deadline);
+        this.capacity = capacity;
+        plain = new Branch(model, capacity, FEW_KNOWN, deadline);
         plain.tries = firstTry;
+        chained = plain;
+        last = plain;
     }
 
     /** Number of the next try at the model itself. */
@@ -85,9 +93,9 @@ final class CapacitySearch {
         private final SplittableRandom random = new SplittableRandom(1);
         private int tries;
 
-        Branch(SectionModel model, int capacity, Deadline deadline) {
+        Branch(SectionModel model, int capacity, int mostKnown, Deadline deadline) {
             this.model = model;
-            int bits = Math.min(18, 10 + 32 - Integer.numberOfLeadingZeros(model.count));
+            int bits = Math.min(mostKnown, 10 + 32 - Integer.numberOfLeadingZeros(model.count));
             search = new SectionSearch(model, capacity, new RefutedParts(bits), deadline);
         }
 

@@ -10,7 +10,7 @@ import java.time.Duration;
  * @param height bytes that the plan takes
  * @param lowerBound bytes below which no plan can be, proved; never above {@code height}
  * @param method what found the plan's highest part
- * @param nodes decisions that the exact search took, 0 if it did not run
+ * @param nodes decisions of the exact search, also where it planned a core alone ({@link PlanMethod#CORE_SEARCH}); 0 if it did not run
  * @param time wall time of planning
  */
 public record Certificate(long height, long lowerBound, PlanMethod method, long nodes, Duration time) {

@@ -49,11 +49,16 @@ final class CoreSearch {
     private long nodes;
     private long @Nullable [] lowest;
 
-    CoreSearch(Timeline time, Deadline deadline) {
+    /**
+     * For a problem whose buffers are given in order of importance.
+     *
+     * @param byLoad see {@link Orders#byLoad}
+     */
+    CoreSearch(Timeline time, int[] byLoad, Deadline deadline) {
         this.time = time;
+        this.byLoad = byLoad;
         this.deadline = deadline;
         count = time.problem.count();
-        byLoad = Orders.byLoad(time);
         isCore = new boolean[count];
     }
 

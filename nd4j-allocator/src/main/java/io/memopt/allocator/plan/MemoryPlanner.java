@@ -14,9 +14,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Puts buffers with known lifetimes into as little memory as it can.
  *
- * <p>The buffers are divided where nobody is live. Each part is planned by greedy methods until one reaches the lower bound;
- * the highest part is then given to the exact search ({@link SectionSearch}) as long as there is time, nothing is proved, and
- * the capacity is not met. Every plan is checked by {@link PlanValidator} before it is returned.
+ * <p>The buffers are divided where nobody is live. Each part is planned by quick methods, greedy ones and searches of bounded
+ * effort, until one reaches the lower bound; the highest part is then given to the exact search ({@link SectionSearch}) as long as
+ * there is time, nothing is proved, and the capacity is not met. Every plan is checked by {@link PlanValidator} before it is
+ * returned.
  *
  * <p>Repeatable: equal problems get equal plans, unless time ran out in between. An interrupt ends planning as the timeout
  * does and stays set.
@@ -46,7 +47,12 @@ public final class MemoryPlanner {
         return plan(problem, options, System::nanoTime);
     }
 
-    /** The same by another clock, in nanoseconds. */
+    /** Bytes below which no plan of {@code problem} can be, without planning: O(n log n). */
+    public static long lowerBound(PlanProblem problem) {
+        return LowerBound.of(new Timeline(problem));
+    }
+
+    /** Plans by another clock, in nanoseconds. */
     static MemoryPlan plan(PlanProblem problem, PlanOptions options, LongSupplier clock) {
         long nanos = options.timeout().compareTo(Duration.ofDays(365)) > 0
                 ? Long.MAX_VALUE

@@ -24,6 +24,7 @@ final class Part {
     private long height = Long.MAX_VALUE;
     private long[] offsets = new long[0];
     private PlanMethod method = PlanMethod.FIRST_FIT;
+    private int @Nullable [] byLoad;
     private @Nullable SectionModel model;
     private @Nullable SectionModel chained;
     private @Nullable CapacitySearch atGoal;
@@ -77,25 +78,35 @@ final class Part {
         tryTo(goal, PlanMethod.BEST_FIT_IN_TIME, () -> BestFitInTime.plan(time, false));
         if (time.problem.count() > QUADRATIC) {
             tryTo(goal, PlanMethod.FIRST_FIT, () -> GeneralFit.plan(time, Orders.bySize(time), deadline));
-            tryTo(goal, PlanMethod.FIRST_FIT, () -> GeneralFit.plan(time, Orders.byLoad(time), deadline));
+            tryTo(goal, PlanMethod.FIRST_FIT, () -> GeneralFit.plan(time, byLoad(), deadline));
             tryTo(goal, PlanMethod.CORE_SEARCH, () -> core(Math.max(goal, lower)));
             return;
         }
-        if (time.problem.count() >= StackSearch.LEAST_BUFFERS) {
-            tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoad(time)));
+        boolean many = time.problem.count() >= StackSearch.LEAST_BUFFERS;
+        if (many) {
+            tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, byLoad()));
             tryTo(goal, PlanMethod.CORE_SEARCH, () -> core(Math.max(goal, lower)));
             tryTo(goal, PlanMethod.STACK_SEARCH, () -> StackSearch.plan(time, height, Math.max(goal, lower), deadline));
         }
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.bySize(time)));
-        tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoad(time)));
+        if (!many) {
+            tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, byLoad()));
+        }
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.byArea(time)));
         tryTo(goal, PlanMethod.FIRST_FIT, () -> FirstFit.plan(time, Orders.byLifetime(time)));
         tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byArea(time)));
         tryTo(goal, PlanMethod.BOTTOM_UP, () -> BottomUp.plan(time, Orders.byLoadAndSize(time)));
     }
 
+    private int[] byLoad() {
+        if (byLoad == null) {
+            byLoad = Orders.byLoad(time);
+        }
+        return byLoad;
+    }
+
     private long @Nullable [] core(long goal) {
-        CoreSearch search = new CoreSearch(time, deadline);
+        CoreSearch search = new CoreSearch(time, byLoad(), deadline);
         long[] plan = search.plan(height, goal);
         nodes += search.nodes();
         return plan;

@@ -11,7 +11,7 @@ import java.util.OptionalLong;
  * @param capacity bytes that are enough: planning stops as soon as the height is not above it; absent to make the height as
  *     small as the time allows
  * @param timeout wall time after which the best plan so far is returned; a plan comes back in any case, also for zero
- * @param search whether the exact search may run after the greedy methods
+ * @param search whether the exact search may run for all buffers of a part after the other methods, for as long as there is time
  */
 public record PlanOptions(OptionalLong capacity, Duration timeout, boolean search) {
 
@@ -30,7 +30,7 @@ public record PlanOptions(OptionalLong capacity, Duration timeout, boolean searc
         return new PlanOptions(OptionalLong.empty(), timeout, true);
     }
 
-    /** Greedy methods only, for plans made beside other work: no new method begins after 5 ms. */
+    /** Quick methods only, for plans made beside other work: no new method begins after 5 ms. */
     public static PlanOptions greedy() {
         return new PlanOptions(OptionalLong.empty(), Duration.ofMillis(5), false);
     }

@@ -39,9 +39,7 @@ public final class ArenaPlan {
                 .mapToInt(Integer::intValue)
                 .toArray();
         this.spares = new AtomicReferenceArray<>(arrays.size() + 1);
-        this.scopeBytes = MemoryPlanner.plan(problem(PlannedArray::scopeEnd), PlanOptions.greedy())
-                .certificate()
-                .lowerBound();
+        this.scopeBytes = MemoryPlanner.lowerBound(problem(PlannedArray::scopeEnd));
     }
 
     /**
