@@ -548,6 +548,12 @@ final class Session {
         return true;
     }
 
+    /** Whether the latest pass of {@code model} on the calling thread was served from a plan, if there are any. */
+    boolean serves(Model model) {
+        PlannedReuse planned = reuse;
+        return planned == null || planned.serves(model);
+    }
+
     void applyGathered(Model model) {
         TrainingSteps its = steps;
         if (its != null) {

@@ -55,4 +55,9 @@ final class SessionLevers implements BudgetLevers {
     public boolean rehearse(Model model, IntConsumer give) {
         return session.rehearseHeld(model, give);
     }
+
+    @Override
+    public boolean serves(Model model) {
+        return session.serves(model);
+    }
 }

@@ -27,6 +27,9 @@ record RegionKey(String pass, int batch, String shapes, String workspace, long b
 
     private static final String CALL = " in ";
 
+    /** What the way of a {@link GradientPass} that is cut begins with. */
+    private static final String CUT = " cut ";
+
     /**
      * The pass of which the first array is asked for, on the calling thread.
      *
@@ -54,9 +57,10 @@ record RegionKey(String pass, int batch, String shapes, String workspace, long b
         return pass.equals(PASS);
     }
 
-    /** Training, or the method of inference that the pass is part of. */
+    /** Training, and how passes are cut if they are, or the method of inference that the pass is part of. */
     String kind() {
-        return pass.substring(Math.max(0, pass.lastIndexOf(CALL)));
+        int cut = shapes.indexOf(CUT);
+        return pass.substring(Math.max(0, pass.lastIndexOf(CALL))) + (cut < 0 ? "" : shapes.substring(cut));
     }
 
     /** The same for two passes that differ in nothing but the batch. */

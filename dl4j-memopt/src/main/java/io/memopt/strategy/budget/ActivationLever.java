@@ -7,18 +7,22 @@ import java.util.List;
 /** How activations of one network can be kept or computed again. Threading: the training thread. */
 interface ActivationLever {
 
-    /** Ways to keep activations, {@link Keep#ALL} first, then fewer and fewer, {@link #least} among them. */
-    List<Keep> choices();
+    /**
+     * Ways to keep activations, {@link Keep#ALL} first, then fewer and fewer, {@link #least} among them.
+     *
+     * @param offloaded whether what is kept lies elsewhere, so that it weighs less or nothing
+     */
+    List<Keep> choices(boolean offloaded);
 
     /** The choice that keeps least and is the same in every decision; others may depend on times. */
-    Keep least();
+    Keep least(boolean offloaded);
 
     /**
      * Bytes of activations that {@code keep} does without, as far as sizes of outputs tell; passes take no less than that less.
      *
      * @param examples of the pass
      */
-    long savedBytes(Keep keep, int examples);
+    long savedBytes(Keep keep, boolean offloaded, int examples);
 
     /** Time to compute again what {@code keep} does not keep, as share of a pass that keeps all. */
     double extraShare(Keep keep);
@@ -27,17 +31,17 @@ interface ActivationLever {
     static ActivationLever none() {
         return new ActivationLever() {
             @Override
-            public List<Keep> choices() {
+            public List<Keep> choices(boolean offloaded) {
                 return List.of(Keep.ALL);
             }
 
             @Override
-            public Keep least() {
+            public Keep least(boolean offloaded) {
                 return Keep.ALL;
             }
 
             @Override
-            public long savedBytes(Keep keep, int examples) {
+            public long savedBytes(Keep keep, boolean offloaded, int examples) {
                 return 0;
             }
 

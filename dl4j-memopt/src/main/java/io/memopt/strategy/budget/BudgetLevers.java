@@ -29,4 +29,7 @@ public interface BudgetLevers {
      * @return whether reuse serves passes as asked; false when no plan could be proved
      */
     boolean rehearse(Model model, IntConsumer give);
+
+    /** Whether reuse served the pass that {@code model} has just computed as asked, so that later ones like it take the same time. */
+    boolean serves(Model model);
 }

@@ -11,7 +11,6 @@ import io.memopt.strategy.Reuse;
 import io.memopt.strategy.Untouched;
 import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.StepOptions;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -20,6 +19,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.deeplearning4j.nn.api.Model;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * Decides how a network is to train within a budget, from the minibatch that it holds, and puts that into effect:
@@ -37,10 +37,8 @@ final class BudgetPlanner {
     static final int MAX_TIMED = 3;
     static final int ALIKE_PERCENT = 2;
     private static final double ALIKE = 1 + ALIKE_PERCENT / 100.0;
-    /** Passes are timed until they took so long together, 0.6 seconds, short ones at most {@value #MAX_TIMINGS} times. */
+    /** Passes are timed until they took so long together: 0.6 seconds. */
     private static final long TIMING_NANOS = 600_000_000L;
-
-    private static final int MAX_TIMINGS = 40;
 
     private final Model model;
     private final TrainingTracker tracker;
@@ -49,7 +47,7 @@ final class BudgetPlanner {
     private final HeldMinibatch held;
     private final Terms terms;
     private final PriceList prices;
-    private final Keep keepsLeast;
+    private final Predicate<PassKind> steady;
     private final StepTimes times;
     private final Set<Way> unprovable = new HashSet<>();
 
@@ -68,7 +66,7 @@ final class BudgetPlanner {
         this.held = held;
         this.terms = terms;
         this.prices = PriceList.of(terms.fixed(), trial.plainKind(), trial.plain(), trial.memories());
-        this.keepsLeast = trial.least();
+        this.steady = trial::isSteady;
         this.times = new StepTimes(trial::factor, prices.batch(), PassMemory.HIGH, trial.smallNanos());
     }
 
@@ -132,8 +130,7 @@ final class BudgetPlanner {
 
     /** Names a budget that the next decision can meet, too: cuts that depend on times may take a few bytes less by chance. */
     private BudgetException refusal() {
-        Priced least = leastOf(
-                        way -> way.pass().keep().isAll() || way.pass().keep().equals(keepsLeast))
+        Priced least = leastOf(way -> steady.test(way.pass()))
                 .or(() -> leastOf(way -> true))
                 .orElse(prices.plain());
         return new BudgetException(
@@ -185,34 +182,24 @@ final class BudgetPlanner {
         if (!unprovable.contains(way)) {
             held.give(0, way.partOf(prices.batch()));
             try {
-                Untouched.by(model, () -> times.measured(way, typicalPass()));
+                Untouched.by(
+                        model,
+                        () -> PassTimes.real()
+                                .typical(this::pass, TIMING_NANOS)
+                                .ifPresentOrElse(nanos -> times.measured(way, nanos), () -> unprovable.add(way)));
             } finally {
                 held.restore();
             }
         }
     }
 
-    /** Median, since the time of an iteration that it is compared with is one, of the later half, which the JVM has compiled. */
-    private double typicalPass() {
-        pass();
-        List<Long> nanos = new ArrayList<>();
-        long begun = System.nanoTime();
-        while (nanos.size() < MAX_TIMINGS && System.nanoTime() - begun < TIMING_NANOS) {
-            long before = System.nanoTime();
-            pass();
-            nanos.add(System.nanoTime() - before);
-        }
-        return nanos.stream()
-                .skip(nanos.size() / 2)
-                .sorted()
-                .skip((nanos.size() - nanos.size() / 2 - 1) / 2)
-                .findFirst()
-                .orElseThrow();
-    }
-
-    private void pass() {
+    /** Whether it was served as later ones will be. */
+    private boolean pass() {
         NetworkAccess.computeSilently(model);
-        tracker.passEnded(model);
+        Nd4j.getExecutioner().commit();
+        boolean served = levers.serves(model);
+        tracker.passEnded(model); // has a plan proved, which serves later passes only
         tracker.extraPass(model, ExtraPass.REHEARSED);
+        return served;
     }
 }

@@ -27,6 +27,7 @@ import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * Passes over two and three examples of the minibatch that a network holds, of several kinds: what they take and how they compare in
@@ -53,11 +54,10 @@ final class Trial {
     private final PassKind basic;
     private final long begun = System.nanoTime();
     private final Map<PassKind, PassMemory> memories = new LinkedHashMap<>();
-    private final Map<PassKind, Long> nanos = new HashMap<>();
+    private final Map<PassKind, Double> nanos = new HashMap<>();
     private final Set<PassKind> tried = new HashSet<>();
     private Optional<PassMemory> plain = Optional.empty();
     private @Nullable ActivationLever lever;
-    private OptionalDouble smallNanos = OptionalDouble.empty();
 
     private Trial(Model model, TrainingTracker tracker, HeldMinibatch held, Terms terms, LayerModes modes) {
         this.model = model;
@@ -105,28 +105,33 @@ final class Trial {
         ActivationLever known = lever;
         if (known == null) {
             held.give(0, PassMemory.HIGH);
-            known = canBeCut() ? new SegmentLever(model, tracker) : ActivationLever.none();
+            known = canBeCut()
+                    ? new SegmentLever(model, tracker, terms.asked().outputOffload())
+                    : ActivationLever.none();
             lever = known;
         }
         return known;
     }
 
-    /** The way to keep least that is the same in every decision. */
-    Keep least() {
-        return lever == null ? Keep.ALL : lever.least();
+    /** Whether {@code kind} keeps all, or least in the way that is the same in every decision. */
+    boolean isSteady(PassKind kind) {
+        return kind.keep().isAll() || (lever != null && kind.keep().equals(lever.least(kind.keptInFiles())));
     }
 
     /** Nanoseconds of a pass of the basic kind over {@link PassMemory#HIGH} examples; empty where nobody needs it. */
     OptionalDouble smallNanos() {
-        return smallNanos;
+        Double known = nanos.get(basic);
+        return known == null ? OptionalDouble.empty() : OptionalDouble.of(known);
     }
 
     /** Time of a pass of {@code kind}, as multiple of one that keeps all activations and does nothing else either. */
     double factor(PassKind kind) {
-        PassKind simple = basic.with(kind.keep());
-        double more =
-                nanos.containsKey(kind) && nanos.containsKey(simple) ? (double) nanos.get(kind) / nanos.get(simple) : 1;
-        return kind.keep().isAll() ? more : more * (1 + lever().extraShare(kind.keep()));
+        Double own = nanos.get(kind);
+        Double simple = nanos.get(basic);
+        if (own != null && simple != null) {
+            return own / simple;
+        }
+        return kind.keep().isAll() ? 1 : 1 + lever().extraShare(kind.keep());
     }
 
     private void run() {
@@ -134,11 +139,11 @@ final class Trial {
             NetworkAccess.flatGradients(model); // the first pass would make them
             held.give(0, PassMemory.HIGH);
             if (LayerModes.matter(model) || basic.mixes()) {
-                plain = record(plainKind);
+                plain = record(plainKind, false);
                 modes.lean(model);
             } else {
                 // ND4J makes some constants once in the life of a process.
-                timed(() -> NetworkAccess.computePlainly(model));
+                compute(() -> NetworkAccess.computePlainly(model));
             }
             if (!fits(basic)) {
                 cut();
@@ -153,27 +158,27 @@ final class Trial {
 
     /** Fewer activations, since passes that keep all do not fit. */
     private void cut() {
-        List<PassKind> kinds = cuts();
-        if (!kinds.isEmpty()) {
-            search(kinds);
-        }
-        if (!kinds.isEmpty() && terms.asked().outputOffload().isPresent()) {
-            search(kinds.stream().map(PassKind::inFiles).toList());
+        search(cuts(basic));
+        if (terms.asked().outputOffload().isPresent()) {
+            search(cuts(basic.inFiles()));
         }
     }
 
-    /** Kinds that keep less and less. */
-    private List<PassKind> cuts() {
-        return lever().choices().stream()
+    /** Kinds as {@code all} that keep less and less. */
+    private List<PassKind> cuts(PassKind all) {
+        return lever().choices(all.keptInFiles()).stream()
                 .filter(keep -> !keep.isAll())
-                .map(basic::with)
+                .map(all::with)
                 .toList();
     }
 
     /** Of {@code kinds}, looks for the first that fits, beginning with that which does as far as sizes of outputs tell. */
     private void search(List<PassKind> kinds) {
-        Keep fewest = lever().least();
+        if (kinds.isEmpty()) {
+            return;
+        }
         PassKind last = kinds.get(kinds.size() - 1);
+        Keep fewest = lever().least(last.keptInFiles());
         PassKind least = fewest.isAll() ? last : last.with(fewest);
         PassKind first = kinds.stream().filter(this::mayFit).findFirst().orElse(least);
         if (terms.fixed().partsAllowed()) { // whole minibatches are not all there is
@@ -206,7 +211,7 @@ final class Trial {
     }
 
     private long saved(PassKind kind) {
-        return lever().savedBytes(kind.keep(), terms.fixed().batch());
+        return lever().savedBytes(kind.keep(), kind.keptInFiles(), terms.fixed().batch());
     }
 
     /** Bytes of whole minibatches; 0 where passes ask for other arrays each time. */
@@ -218,14 +223,11 @@ final class Trial {
     /** Ways that are only shown, or are one more choice where minibatches may be computed in parts. */
     private void front() {
         if (isTimeLeft()) {
-            for (PassKind kind : cuts()) {
+            for (PassKind kind : cuts(basic)) {
                 if (isTimeLeft()) {
                     fits(kind);
                 }
             }
-        }
-        if (terms.fixed().partsAllowed() && !basic.mixes()) {
-            timeSmallPass();
         }
     }
 
@@ -233,28 +235,14 @@ final class Trial {
         return System.nanoTime() - begun < FRONT_NANOS;
     }
 
-    /** Median of passes that nobody records, and of the one that was recorded if that was long. */
-    private void timeSmallPass() {
-        held.give(0, PassMemory.HIGH);
-        List<Long> times = new ArrayList<>();
-        long before = System.nanoTime() - nanos.getOrDefault(basic, 0L);
-        while (System.nanoTime() - before < SMALL_NANOS) {
-            times.add(timed(() -> NetworkAccess.computePlainly(model)));
-        }
-        if (times.isEmpty()) {
-            times.add(nanos.getOrDefault(basic, 0L));
-        }
-        times.sort(null);
-        smallNanos = OptionalDouble.of(times.get(times.size() / 2));
-    }
-
     private void halves() {
         boolean wanted = terms.choosePrecision() && HalfSettings.refusal(model).isEmpty();
         PassMemory known = memories.get(basic);
         if (wanted && known != null && terms.haveRoomForCopy(known) && (Nd4jFacts.isCuda() || noneFits())) {
             PassKind half = basic.in(Precision.MIXED_HALF);
-            if (!fits(half) && !lever().least().isAll()) {
-                fits(half.with(lever().least()));
+            Keep fewest = fits(half) ? Keep.ALL : lever().least(false);
+            if (!fewest.isAll()) {
+                fits(half.with(fewest));
             }
         }
     }
@@ -268,8 +256,7 @@ final class Trial {
         if (plainKind.caching() == Caching.KEPT && terms.asked().precision() == Precision.AS_CONFIGURED) {
             plain.ifPresent(memory -> memories.put(plainKind, memory));
             modes.close();
-            held.give(0, PassMemory.HIGH);
-            nanos.put(plainKind, timed(() -> NetworkAccess.computePlainly(model)));
+            time(plainKind, () -> NetworkAccess.computePlainly(model));
             modes.lean(model);
         }
     }
@@ -290,7 +277,7 @@ final class Trial {
 
     private boolean fits(PassKind kind) {
         if (tried.add(kind)) {
-            record(kind).ifPresent(memory -> memories.put(kind, memory));
+            record(kind, isCompared(kind)).ifPresent(memory -> memories.put(kind, memory));
         }
         PassMemory memory = memories.get(kind);
         return memory != null && terms.fit(kind, memory);
@@ -305,28 +292,49 @@ final class Trial {
         return model instanceof MultiLayerNetwork network && network.getnLayers() <= 2;
     }
 
-    private Optional<PassMemory> record(PassKind kind) {
+    private Optional<PassMemory> record(PassKind kind, boolean timed) {
         try (StepPass pass = new StepPass(model, kind.step(terms.asked()), tracker)) {
             IntConsumer recorded = batch -> {
                 held.give(0, batch);
-                long taken = timed(pass::compute);
-                if (batch == PassMemory.HIGH) {
-                    nanos.put(kind, taken);
-                }
+                compute(pass::compute);
             };
             if (kind.mixes()) {
                 recorded.accept(PassMemory.HIGH); // makes the gradients of the copy
             }
-            return PassMemory.record(tracker.recording(), recorded);
+            Optional<PassMemory> memory = PassMemory.record(tracker.recording(), recorded);
+            if (timed) {
+                time(kind, pass::compute);
+            }
+            return memory;
         }
     }
 
-    private long timed(Runnable computation) {
-        long before = System.nanoTime();
-        computation.run();
-        long taken = System.nanoTime() - before;
+    /** Whether times of layers do not tell how long passes of {@code kind} take, or those of others are told by it. */
+    private boolean isCompared(PassKind kind) {
+        boolean others = plainKind.caching() == Caching.KEPT
+                || terms.asked().outputOffload().isPresent()
+                || terms.choosePrecision()
+                || terms.fixed().partsAllowed();
+        return kind.equals(basic) ? others : kind.keptInFiles() || kind.mixes() != basic.mixes();
+    }
+
+    /** Times passes that nobody records. */
+    private void time(PassKind kind, Runnable pass) {
+        held.give(0, PassMemory.HIGH);
+        PassTimes.real()
+                .typical(
+                        () -> {
+                            compute(pass);
+                            return true;
+                        },
+                        SMALL_NANOS)
+                .ifPresent(its -> nanos.put(kind, its));
+    }
+
+    private void compute(Runnable pass) {
+        pass.run();
+        Nd4j.getExecutioner().commit();
         tracker.passEnded(model);
         tracker.extraPass(model, ExtraPass.REHEARSED);
-        return taken;
     }
 }

@@ -86,4 +86,13 @@ public record Chain(List<Cost> layers) {
         }
         return bytes;
     }
+
+    /** Bytes of outputs of layers before {@code start} that those before {@code end} are the last to use. */
+    long usedLastBytes(int start, int end) {
+        long bytes = 0;
+        for (int i = 0; i < start; i++) {
+            bytes += layers.get(i).crosses(start) && !layers.get(i).crosses(end) ? layers.get(i).output : 0;
+        }
+        return bytes;
+    }
 }

@@ -33,19 +33,23 @@ public final class ChainCuts {
         return new Measured(chain, Math.max(1, System.nanoTime() - begun - even.nanos(chain)));
     }
 
-    /** Different cuts of {@code chain} that keep less and less, none that keeps all; empty for a chain too short to be cut. */
-    public static List<Segments> of(Chain chain) {
+    /**
+     * Different cuts of {@code chain} that keep less and less, none that keeps all; empty for a chain too short to be cut.
+     *
+     * @param where outputs lie that segments leave
+     */
+    public static List<Segments> of(Chain chain, KeptIn where) {
         long[] budgets = Arrays.stream(SHARES)
                 .mapToLong(share -> (long) (share * chain.bytes()))
                 .toArray();
-        return SegmentPlanner.planEach(chain, budgets).stream()
+        return SegmentPlanner.planEach(chain, where, budgets).stream()
                 .filter(cut -> cut.count() > 1)
                 .distinct()
                 .toList();
     }
 
     /** The cut that keeps least, the same however long layers took, so that what a network needs at least can be told again. */
-    public static Segments least(Chain chain) {
-        return SegmentPlanner.plan(chain.withEqualTimes(), 0);
+    public static Segments least(Chain chain, KeptIn where) {
+        return SegmentPlanner.plan(chain.withEqualTimes(), where, 0);
     }
 }

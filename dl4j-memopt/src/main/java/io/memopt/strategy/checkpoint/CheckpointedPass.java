@@ -3,6 +3,7 @@
 package io.memopt.strategy.checkpoint;
 
 import io.memopt.allocator.event.Count;
+import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.listeners.training.TrainingTracker;
@@ -17,6 +18,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.deeplearning4j.nn.api.Model;
@@ -53,6 +55,7 @@ public final class CheckpointedPass {
     private final @Nullable Segments fixed;
     private final TrainingTracker tracker;
     private final @Nullable OutputStore store;
+    private final KeptIn where;
     private final Map<String, Schedule> schedules = new LinkedHashMap<>();
     private boolean toldReaders;
 
@@ -77,6 +80,7 @@ public final class CheckpointedPass {
         this.fixed = fixed;
         this.tracker = tracker;
         this.store = offload == null ? null : OutputStore.in(offload);
+        this.where = KeptIn.of(Optional.ofNullable(offload));
     }
 
     /** Of {@code model} for itself, cut in a way that is known and does not change. */
@@ -101,8 +105,12 @@ public final class CheckpointedPass {
         }
     }
 
-    /** Workspaces never shrink; these have the sizes of other segments. */
-    private static void forgetSizes() {
+    /** Workspaces never shrink, and an arena late; these have the sizes of other segments. */
+    private void forgetSizes() {
+        WorkspaceReuse serving = tracker.recording().reuse();
+        if (serving != null) {
+            serving.releaseArena();
+        }
         MemoryWorkspaceManager workspaces = Nd4j.getWorkspaceManager();
         for (String id : new String[] {PassAccess.ALL, NetworkWorkspaces.SEGMENT}) {
             if (workspaces.checkIfWorkspaceExists(id) && !workspaces.checkIfWorkspaceExistsAndActive(id)) {
@@ -121,7 +129,7 @@ public final class CheckpointedPass {
             Schedule schedule = scheduleOf(its);
             Chain measured = run(its, schedule.segments, schedule.chain == null).compute();
             if (measured != null) {
-                schedule.learn(measured, fixed == null ? SegmentPlanner.plan(measured, bytes(measured)) : fixed);
+                schedule.learn(measured, fixed == null ? SegmentPlanner.plan(measured, where, bytes(measured)) : fixed);
             }
         }
     }
@@ -159,9 +167,9 @@ public final class CheckpointedPass {
                         + " pass is computed again.%s",
                 Count.of(planned.count(), "segment"),
                 Count.of(latest.chain.length(), "layer"),
-                ByteSize.format(planned.bytes(latest.chain)),
+                ByteSize.format(planned.bytes(latest.chain, where)),
                 ByteSize.format(latest.chain.bytes()),
-                100.0 * planned.bytes(latest.chain) / Math.max(1, latest.chain.bytes()),
+                100.0 * planned.bytes(latest.chain, where) / Math.max(1, latest.chain.bytes()),
                 100.0 * planned.nanos(latest.chain) / Math.max(1, latest.chain.nanos()),
                 store == null ? "" : " " + store.note());
     }

@@ -3,8 +3,8 @@
 package io.memopt.strategy.checkpoint;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
+import java.util.function.LongBinaryOperator;
 
 /**
  * For each prefix of a chain the ways to cut it of which none keeps as few bytes in as little time as another: ascending in kept bytes,
@@ -13,6 +13,7 @@ import java.util.List;
  */
 final class PrefixFronts {
     private final int room;
+    private final LongBinaryOperator together;
     private final int[] size;
     private final long[][] kept;
     private final long[][] nanos;
@@ -30,9 +31,11 @@ final class PrefixFronts {
      *
      * @param prefixes number of prefixes
      * @param room ways of each at most, at least 2
+     * @param together kept bytes of a way and of one more segment; not less than either, and not less for more of the first
      */
-    PrefixFronts(int prefixes, int room) {
+    PrefixFronts(int prefixes, int room, LongBinaryOperator together) {
         this.room = room;
+        this.together = together;
         this.size = new int[prefixes];
         this.kept = new long[prefixes][room];
         this.nanos = new long[prefixes][room];
@@ -87,19 +90,21 @@ final class PrefixFronts {
         long[] ownNanos = nanos[prefix];
         long[] itsKept = kept[before];
         long[] itsNanos = nanos[before];
-        int theirs = upTo(before, most - keeps);
+        int theirs = upTo(before, keeps, most);
         int merged = 0;
         long least = Long.MAX_VALUE;
         int own = 0;
         int its = 0;
         while (own < size[prefix] || its < theirs) {
+            long more = its < theirs ? together.applyAsLong(itsKept[its], keeps) : 0;
             boolean takesOwn = its == theirs
-                    || (own < size[prefix]
-                            && isBefore(ownKept[own], ownNanos[own], itsKept[its] + keeps, itsNanos[its] + again));
+                    || (own < size[prefix] && isBefore(ownKept[own], ownNanos[own], more, itsNanos[its] + again));
             long time = takesOwn ? ownNanos[own] : itsNanos[its] + again;
+            long bytes = takesOwn ? ownKept[own] : more;
             if (time < least) {
                 least = time;
-                mergedKept[merged] = takesOwn ? ownKept[own] : itsKept[its] + keeps;
+                merged -= merged > 0 && mergedKept[merged - 1] == bytes ? 1 : 0; // as many, in more time
+                mergedKept[merged] = bytes;
                 mergedNanos[merged] = time;
                 mergedFrom[merged] = takesOwn ? from[prefix][own] : before;
                 mergedPlace[merged] = takesOwn ? place[prefix][own] : its;
@@ -118,10 +123,19 @@ final class PrefixFronts {
         return kept < otherKept || (kept == otherKept && nanos <= otherNanos);
     }
 
-    /** Number of ways that keep at most so many bytes. */
-    private int upTo(int prefix, long most) {
-        int found = Arrays.binarySearch(kept[prefix], 0, size[prefix], most);
-        return found >= 0 ? found + 1 : -found - 1;
+    /** Number of ways that keep at most {@code most} with one more segment. */
+    private int upTo(int prefix, long keeps, long most) {
+        int low = 0;
+        int high = size[prefix];
+        while (low < high) {
+            int middle = (low + high) >>> 1;
+            if (together.applyAsLong(kept[prefix][middle], keeps) <= most) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        return low;
     }
 
     private void take(int prefix, int merged) {

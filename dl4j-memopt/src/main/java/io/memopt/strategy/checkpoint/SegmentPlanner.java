@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * for Heterogeneous Chains</i>, Inria RR-9302 (2019). Theirs computes layers again any number of times; here once at most, which
  * bounds the time by one more forward pass and makes memory a sum of two workspaces. In a graph, whose layers are in topological order, a
  * cut keeps every output that crosses it, each once: what a segment adds depends on its two ends alone, so that the same programme holds.
+ * Where kept outputs lie elsewhere, see {@link KeptIn}, they add up otherwise, and segments become more and shorter.
  *
  * <pre>
  *   bytes = kept outputs + largest segment        for each bound on a segment, over prefixes of the chain:
@@ -39,6 +40,7 @@ final class SegmentPlanner {
     private static final int MIN_BOUNDS = 32;
 
     private final Chain chain;
+    private final KeptIn where;
     private final long[] budgets;
     private final long loosest;
     private final int length;
@@ -54,8 +56,9 @@ final class SegmentPlanner {
     private final @Nullable Best[] fitting;
     private @Nullable Best smallest;
 
-    private SegmentPlanner(Chain chain, long[] budgets) {
+    private SegmentPlanner(Chain chain, KeptIn where, long[] budgets) {
         this.chain = chain;
+        this.where = where;
         this.budgets = budgets;
         this.loosest = Arrays.stream(budgets).max().orElse(0);
         this.length = chain.length();
@@ -68,12 +71,12 @@ final class SegmentPlanner {
         this.nanos = new long[whole][whole + 1];
         for (int start = 0; start < whole; start++) {
             for (int end = start + 1; end <= whole; end++) {
-                bytes[start][end] = Segments.segmentBytes(chain, places[start], places[end], end == whole);
-                kept[start][end] = chain.keptBytes(places[start], places[end]);
+                bytes[start][end] = where.segmentBytes(chain, places[start], places[end]);
+                kept[start][end] = where.keptBytes(chain, places[start], places[end]);
                 nanos[start][end] = Segments.segmentNanos(chain, places[start], places[end]);
             }
         }
-        this.fronts = new PrefixFronts(whole, points());
+        this.fronts = new PrefixFronts(whole, points(), where::together);
         this.fitting = new Best[budgets.length];
     }
 
@@ -81,17 +84,18 @@ final class SegmentPlanner {
      * The segments that take the least time among those of at most {@code budget} bytes; if none does, the smallest.
      *
      * @param chain at least one layer
+     * @param where outputs lie that segments leave
      */
-    static Segments plan(Chain chain, long budget) {
-        return planEach(chain, budget).get(0);
+    static Segments plan(Chain chain, KeptIn where, long budget) {
+        return planEach(chain, where, budget).get(0);
     }
 
     /** The same for each of {@code budgets}, by one search. */
-    static List<Segments> planEach(Chain chain, long... budgets) {
+    static List<Segments> planEach(Chain chain, KeptIn where, long... budgets) {
         if (chain.length() == 0) {
             throw new IllegalArgumentException("the chain has no layer, expected at least one");
         }
-        return new SegmentPlanner(chain, budgets.clone()).search();
+        return new SegmentPlanner(chain, where, budgets.clone()).search();
     }
 
     private int points() {
@@ -137,7 +141,7 @@ final class SegmentPlanner {
 
     /** What some schedule needs, so that no larger segment can be part of the smallest. */
     private long floor() {
-        return Segments.even(length, index -> chain.cuttable(index + 1)).bytes(chain);
+        return Segments.even(length, index -> chain.cuttable(index + 1)).bytes(chain, where);
     }
 
     private void within(long bound) {
@@ -160,7 +164,7 @@ final class SegmentPlanner {
     }
 
     private void consider(int prefix, int way, long bound) {
-        long total = fronts.kept(prefix, way) + bound;
+        long total = where.together(fronts.kept(prefix, way), kept[prefix][whole]) + bound;
         long time = fronts.nanos(prefix, way);
         for (int i = 0; i < budgets.length; i++) {
             if (total <= budgets[i] && (fitting[i] == null || fitting[i].isSlower(time, total))) {

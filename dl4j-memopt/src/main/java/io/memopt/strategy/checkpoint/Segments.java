@@ -67,14 +67,13 @@ public record Segments(List<Integer> ends) {
         return stages;
     }
 
-    /** Bytes of activations at most: all kept outputs and the largest segment. */
-    public long bytes(Chain chain) {
+    /** Bytes of activations at most: kept outputs and the largest segment. */
+    public long bytes(Chain chain, KeptIn where) {
         long kept = 0;
         long largest = 0;
         for (int i = 0; i < count(); i++) {
-            boolean last = i == count() - 1;
-            largest = Math.max(largest, segmentBytes(chain, start(i), end(i), last));
-            kept += last ? 0 : chain.keptBytes(start(i), end(i));
+            largest = Math.max(largest, where.segmentBytes(chain, start(i), end(i)));
+            kept = where.together(kept, where.keptBytes(chain, start(i), end(i)));
         }
         return kept + largest;
     }
@@ -86,16 +85,6 @@ public record Segments(List<Integer> ends) {
             nanos += segmentNanos(chain, start(i), end(i));
         }
         return nanos;
-    }
-
-    /** {@code last}: whether it is the last segment, of which no output is kept elsewhere. */
-    static long segmentBytes(Chain chain, int start, int end, boolean last) {
-        long bytes = 0;
-        for (int i = start; i < end; i++) {
-            Chain.Cost cost = chain.layers().get(i);
-            bytes += cost.inner() + (last || !cost.crosses(end) ? cost.output() : 0);
-        }
-        return bytes;
     }
 
     static long segmentNanos(Chain chain, int start, int end) {

@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * Here a and c are the outputs of segments 0 and 2. An output is copied to the host when it leaves its slot for the first time, if it
- * is used again at all; the slot serves another one once that is done. Exactness {@code BITWISE}: bytes are copied.
+ * is used again at all; the slot serves another one, or its bytes something else, once that is done. Exactness {@code BITWISE}: bytes are copied.
  *
  * <p>Memory: slots for what two neighbouring stages use, in the workspace of the pass; on the host page-locked memory for each output that ever
  * left, which serves all passes and grows with the largest. Threading: confined to the training thread.
@@ -91,7 +91,7 @@ final class OutputsOnHost implements OutputStore {
         if (stage + 1 < uses.size()) {
             uses.get(stage + 1).forEach(this::bringBack);
         }
-        uses.get(stage).stream().filter(resident::containsKey).forEach(position -> lanes.hold(slotOf(position).copy));
+        uses.get(stage).stream().filter(resident::containsKey).forEach(position -> hold(slotOf(position)));
     }
 
     @Override
@@ -101,7 +101,7 @@ final class OutputsOnHost implements OutputStore {
         }
         Form form = Form.of(output);
         Slot slot = slot(form);
-        lanes.hold(slot.copy); // What was there before has left before this is written.
+        hold(slot); // What was there before has left before this is written.
         slot.take(form).assign(output);
         resident.put(position, slot);
         return true;
@@ -118,9 +118,22 @@ final class OutputsOnHost implements OutputStore {
     public void end() {
         begun.forEach(lanes::hold);
         begun.forEach(lanes::forget);
-        // The books of uses see operations only: to them a slot would be free after its last one.
-        slots.forEach(slot -> ArrayPlace.of(slot.room));
+        slots.stream().filter(Slot::isUnderWay).forEach(OutputsOnHost::use);
         forgetPass();
+    }
+
+    /** What the device is given next waits for the latest copy of {@code slot}. */
+    private void hold(Slot slot) {
+        lanes.hold(slot.copy());
+        if (slot.isUnderWay()) {
+            use(slot);
+            slot.awaited();
+        }
+    }
+
+    /** The books of uses see operations only: to them a slot would be free before the device waits for its last copy. */
+    private static void use(Slot slot) {
+        ArrayPlace.of(slot.room);
     }
 
     private void forgetPass() {
@@ -171,8 +184,8 @@ final class OutputsOnHost implements OutputStore {
             return false;
         }
         copy.form = form;
-        copy.copy = begun(lanes.toHost(ArrayPlace.of(slot.array()), copy.block.address(), form.bytes(), slot.copy));
-        slot.copy = copy.copy;
+        copy.copy = begun(lanes.toHost(ArrayPlace.of(slot.array()), copy.block.address(), form.bytes(), slot.copy()));
+        slot.begun(copy.copy);
         left++;
         return true;
     }
@@ -184,8 +197,8 @@ final class OutputsOnHost implements OutputStore {
         if (copy != null && form != null && !resident.containsKey(position)) {
             Slot slot = slot(form);
             INDArray array = slot.take(form);
-            slot.copy = begun(
-                    lanes.toDevice(copy.block.address(), ArrayPlace.of(array), form.bytes(), slot.copy, copy.copy));
+            slot.begun(begun(
+                    lanes.toDevice(copy.block.address(), ArrayPlace.of(array), form.bytes(), slot.copy(), copy.copy)));
             ArrayPlace.written(array);
             resident.put(position, slot);
             returned++;

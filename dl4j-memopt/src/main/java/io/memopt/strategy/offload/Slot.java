@@ -10,9 +10,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /** Memory of the device that outputs have in turns. Threading: confined. */
 final class Slot {
     final INDArray room;
-    /** The latest copy out of it or into it. */
-    long copy = CopyLanes.NONE;
-
+    private long copy = CopyLanes.NONE;
+    private boolean underWay;
     private @Nullable Form form;
     private @Nullable INDArray array;
 
@@ -31,6 +30,27 @@ final class Slot {
         form = its;
         array = made;
         return made;
+    }
+
+    /** The latest copy out of it or into it. */
+    long copy() {
+        return copy;
+    }
+
+    /** {@code next} is the latest copy. */
+    void begun(long next) {
+        copy = next;
+        underWay = true;
+    }
+
+    /** Whether nothing has waited for the latest copy yet. */
+    boolean isUnderWay() {
+        return underWay;
+    }
+
+    /** Something has. */
+    void awaited() {
+        underWay = false;
     }
 
     /** Free from now on, once {@link #copy} is done. */

@@ -158,21 +158,37 @@ class BudgetChoiceTest {
     @ParameterizedTest
     @EnumSource(DeepNetworks.class)
     void checkpointsInFiles_lowerTheLeastBudget_andChangeNoBit(DeepNetworks each) {
+        checkpointsElsewhere(each, Offload.files(folder));
+    }
+
+    @ParameterizedTest
+    @EnumSource(DeepNetworks.class)
+    void checkpointsOnTheHostOfADevice_lowerTheLeastBudget_andChangeNoBit(DeepNetworks each) {
+        try (SimulatedLanes.Installed device = SimulatedLanes.install(SimulatedLanes.Pace.LATEST)) {
+            checkpointsElsewhere(each, Offload.HOST);
+
+            assertThat(device.lanes().figures().toHostCopies()).isPositive();
+            assertThat(device.lanes().underWay()).isZero();
+        }
+    }
+
+    private static void checkpointsElsewhere(DeepNetworks each, Offload where) {
         Supplier<Model> networks = () -> each.create(DEEP_WIDTH);
         DataSet data = DeepNetworks.data(DEEP_BATCH, DEEP_WIDTH, 0);
         long inMemory = least(networks, data, plain());
-        long inFiles = least(networks, data, plain().offloadCheckpoints(folder));
-        assertThat(inFiles).isLessThan(inMemory);
+        long elsewhere = least(networks, data, plain().offloadCheckpoints(where));
+        assertThat(elsewhere).isLessThan(inMemory);
         MemOptConfig config =
-                plain().offloadCheckpoints(folder).budget(inFiles + " B").build();
+                plain().offloadCheckpoints(where).budget(elsewhere + " B").build();
 
         BudgetReport report = train(networks.get(), data, config);
 
         assertThat(report.chosen().keptInFiles()).isTrue();
         assertThat(report.chosen().strategy()).contains("offloaded");
         long array = (long) DEEP_BATCH * DEEP_WIDTH * Float.BYTES;
-        assertThat(report.actualPeakBytes().orElseThrow()).isBetween(inFiles - array * 5 / 4, inFiles + SCALARS);
-        forgetSizes();
+        assertThat(report.actualPeakBytes().orElseThrow()).isBetween(elsewhere - array * 5 / 4, elsewhere + SCALARS);
+        MemoryHooks.uninstall();
+        Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
         TwinRun.of(networks, i -> DeepNetworks.data(DEEP_BATCH, DEEP_WIDTH, i))
                 .iterations(ITERATIONS)
                 .compare(its -> MemOpt.attach(its, config))

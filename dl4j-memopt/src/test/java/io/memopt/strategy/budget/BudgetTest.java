@@ -290,6 +290,11 @@ class BudgetTest {
             public boolean rehearse(Model model, IntConsumer give) {
                 return true;
             }
+
+            @Override
+            public boolean serves(Model model) {
+                return true;
+            }
         };
         try (MemOpt memopt = MemOpt.attach(network);
                 NetworkBudget budget = NetworkBudget.begin(

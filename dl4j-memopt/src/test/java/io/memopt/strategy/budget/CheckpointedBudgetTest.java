@@ -75,11 +75,13 @@ class CheckpointedBudgetTest {
         Supplier<Model> networks = () -> each.create(96);
         DataSet data = DeepNetworks.data(64, 96, 0);
 
-        List<BudgetRow> front =
-                train(networks, data, leastBytes(networks, data)).front();
+        long least = leastBytes(networks, data);
+
+        List<BudgetRow> front = train(networks, data, least).front();
 
         assertThat(front).anyMatch(row -> !row.cuts().isEmpty());
-        front.forEach(row -> takesWhatWasPredicted(networks, data, row.peakBytes()));
+        // A cut that depends on times may take a few bytes less than the least, and not be there the next time.
+        front.forEach(row -> takesWhatWasPredicted(networks, data, Math.max(least, row.peakBytes())));
     }
 
     private static void takesWhatWasPredicted(Supplier<Model> networks, DataSet data, long bytes) {

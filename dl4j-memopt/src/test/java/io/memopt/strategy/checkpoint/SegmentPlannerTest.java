@@ -5,59 +5,71 @@ package io.memopt.strategy.checkpoint;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.function.ToIntFunction;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SegmentPlannerTest {
 
     @ParameterizedTest
-    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
-    void plan_isAsFastAsTheFastestOfAllCuts(long seed) {
+    @MethodSource("seedsAndPlaces")
+    void plan_isAsFastAsTheFastestOfAllCuts(long seed, KeptIn where) {
         Random random = new Random(seed);
         for (int round = 0; round < 20; round++) {
             Chain chain = random(random, 1 + random.nextInt(9));
             long budget = (long) (random.nextDouble() * chain.bytes());
 
-            Segments planned = SegmentPlanner.plan(chain, budget);
+            Segments planned = SegmentPlanner.plan(chain, where, budget);
 
-            Segments best = best(chain, budget);
-            if (best.bytes(chain) <= budget) {
-                assertThat(planned.bytes(chain))
+            Segments best = best(chain, where, budget);
+            if (best.bytes(chain, where) <= budget) {
+                assertThat(planned.bytes(chain, where))
                         .as("seed %d round %d", seed, round)
                         .isLessThanOrEqualTo(budget);
                 assertThat(planned.nanos(chain))
                         .as("seed %d round %d", seed, round)
                         .isEqualTo(best.nanos(chain));
             } else {
-                assertThat(planned.bytes(chain))
+                assertThat(planned.bytes(chain, where))
                         .as("seed %d round %d", seed, round)
-                        .isEqualTo(best.bytes(chain));
+                        .isEqualTo(best.bytes(chain, where));
             }
             assertThat(planned.ends().subList(0, planned.count() - 1)).allMatch(chain::cuttable);
         }
     }
 
+    private static Stream<Arguments> seedsAndPlaces() {
+        return LongStream.rangeClosed(1, 20)
+                .boxed()
+                .flatMap(seed -> Arrays.stream(KeptIn.values()).map(where -> Arguments.of(seed, where)));
+    }
+
     @ParameterizedTest
-    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
-    void plan_ofGraph_isAsFastAsTheFastestOfAllCuts(long seed) {
+    @MethodSource("seedsAndPlaces")
+    void plan_ofGraph_isAsFastAsTheFastestOfAllCuts(long seed, KeptIn where) {
         Random random = new Random(seed);
         for (int round = 0; round < 20; round++) {
             Chain chain = random(random, 1 + random.nextInt(9), any -> any.nextInt(5));
             long budget = (long) (random.nextDouble() * chain.bytes());
 
-            Segments planned = SegmentPlanner.plan(chain, budget);
+            Segments planned = SegmentPlanner.plan(chain, where, budget);
 
-            Segments best = best(chain, budget);
-            assertThat(planned.bytes(chain) <= budget)
+            Segments best = best(chain, where, budget);
+            assertThat(planned.bytes(chain, where) <= budget)
                     .as("seed %d round %d", seed, round)
-                    .isEqualTo(best.bytes(chain) <= budget);
-            assertThat(best.bytes(chain) <= budget ? planned.nanos(chain) : planned.bytes(chain))
+                    .isEqualTo(best.bytes(chain, where) <= budget);
+            assertThat(best.bytes(chain, where) <= budget ? planned.nanos(chain) : planned.bytes(chain, where))
                     .as("seed %d round %d", seed, round)
-                    .isEqualTo(best.bytes(chain) <= budget ? best.nanos(chain) : best.bytes(chain));
+                    .isEqualTo(best.bytes(chain, where) <= budget ? best.nanos(chain) : best.bytes(chain, where));
         }
     }
 
@@ -68,7 +80,42 @@ class SegmentPlannerTest {
         Segments cut = new Segments(List.of(1, 2, 4));
 
         assertThat(chain.keptBytes(0, 2)).isEqualTo(110);
-        assertThat(cut.bytes(chain)).isEqualTo(10 + 100 + 11_000);
+        assertThat(cut.bytes(chain, KeptIn.WORKSPACE)).isEqualTo(10 + 100 + 11_000);
+    }
+
+    /** Each segment but the last leaves one output, and has it in room of its own until it is copied. */
+    @Test
+    void keptElsewhere_weighsWhatTwoNeighboursUse_orNothing() {
+        Chain chain = new Chain(List.of(used(10, 1), used(100, 2), used(1000, 3), used(10_000, 4)));
+
+        Segments cut = new Segments(List.of(1, 2, 3, 4));
+
+        assertThat(cut.bytes(chain, KeptIn.WORKSPACE)).isEqualTo(10 + 100 + 1000 + 10_000);
+        assertThat(cut.bytes(chain, KeptIn.HOST)).isEqualTo(100 + 1000 + 10_000);
+        assertThat(cut.bytes(chain, KeptIn.FILES)).isEqualTo(10_000);
+    }
+
+    /** Sixteen equal layers: in memory four segments of four, elsewhere as many as there are layers. */
+    @Test
+    void keptElsewhere_makesSegmentsShorter() {
+        Chain chain = new Chain(IntStream.range(0, 16)
+                .mapToObj(i -> new Chain.Cost(0, 100, 1, true, true, i + 1))
+                .toList());
+
+        assertThat(SegmentPlanner.plan(chain, KeptIn.WORKSPACE, 0).bytes(chain, KeptIn.WORKSPACE))
+                .isEqualTo(3 * 100 + 4 * 100);
+        assertThat(SegmentPlanner.plan(chain, KeptIn.HOST, 0).count()).isEqualTo(16);
+        assertThat(SegmentPlanner.plan(chain, KeptIn.FILES, 0).count()).isEqualTo(16);
+    }
+
+    /** The long one is on the host while layers 1 and 2 are computed. */
+    @Test
+    void outputThatSeveralSegmentsPassOver_weighsOnTheHostOnlyWhereItIsUsed() {
+        Chain chain = new Chain(List.of(used(500, 3), used(10, 2), used(10, 3), used(10, 4)));
+
+        assertThat(KeptIn.HOST.keptBytes(chain, 0, 1)).isEqualTo(500);
+        assertThat(KeptIn.HOST.keptBytes(chain, 1, 2)).isEqualTo(10);
+        assertThat(KeptIn.HOST.keptBytes(chain, 3, 4)).isEqualTo(510);
     }
 
     private static Chain.Cost used(long output, int until) {
@@ -79,7 +126,7 @@ class SegmentPlannerTest {
     void plan_withRoomForAll_computesNothingAgain() {
         Chain chain = random(new Random(3), 12);
 
-        Segments planned = SegmentPlanner.plan(chain, chain.bytes());
+        Segments planned = SegmentPlanner.plan(chain, KeptIn.WORKSPACE, chain.bytes());
 
         assertThat(planned.nanos(chain)).isZero();
     }
@@ -88,9 +135,9 @@ class SegmentPlannerTest {
     void plan_ofLongChain_staysWithinItsBudget() {
         Chain chain = random(new Random(5), 150);
 
-        Segments planned = SegmentPlanner.plan(chain, chain.bytes() * 4 / 10);
+        Segments planned = SegmentPlanner.plan(chain, KeptIn.WORKSPACE, chain.bytes() * 4 / 10);
 
-        assertThat(planned.bytes(chain)).isLessThanOrEqualTo(chain.bytes() * 4 / 10);
+        assertThat(planned.bytes(chain, KeptIn.WORKSPACE)).isLessThanOrEqualTo(chain.bytes() * 4 / 10);
         assertThat(planned.nanos(chain)).isLessThan(chain.nanos());
     }
 
@@ -101,14 +148,16 @@ class SegmentPlannerTest {
         Chain chain = random(random, 12, any -> any.nextInt(5));
         long all = chain.bytes();
 
-        List<Segments> together = SegmentPlanner.planEach(chain, all * 8 / 10, all / 2, all * 3 / 10);
+        List<Segments> together = SegmentPlanner.planEach(chain, KeptIn.WORKSPACE, all * 8 / 10, all / 2, all * 3 / 10);
 
         assertThat(together)
                 .extracting(cut -> cut.nanos(chain))
                 .containsExactly(
-                        SegmentPlanner.plan(chain, all * 8 / 10).nanos(chain),
-                        SegmentPlanner.plan(chain, all / 2).nanos(chain),
-                        SegmentPlanner.plan(chain, all * 3 / 10).nanos(chain));
+                        SegmentPlanner.plan(chain, KeptIn.WORKSPACE, all * 8 / 10)
+                                .nanos(chain),
+                        SegmentPlanner.plan(chain, KeptIn.WORKSPACE, all / 2).nanos(chain),
+                        SegmentPlanner.plan(chain, KeptIn.WORKSPACE, all * 3 / 10)
+                                .nanos(chain));
     }
 
     /** As many layers as a ResNet50 has, for which an even selection of bounds and pairs is looked at. */
@@ -118,9 +167,9 @@ class SegmentPlannerTest {
         Chain chain = random(new Random(seed), 180, any -> 1 + any.nextInt(4));
         Segments even = Segments.even(chain.length(), index -> chain.cuttable(index + 1));
 
-        Segments planned = SegmentPlanner.plan(chain, even.bytes(chain));
+        Segments planned = SegmentPlanner.plan(chain, KeptIn.WORKSPACE, even.bytes(chain, KeptIn.WORKSPACE));
 
-        assertThat(planned.bytes(chain)).isLessThanOrEqualTo(even.bytes(chain));
+        assertThat(planned.bytes(chain, KeptIn.WORKSPACE)).isLessThanOrEqualTo(even.bytes(chain, KeptIn.WORKSPACE));
         assertThat(planned.nanos(chain)).isLessThan(even.nanos(chain) * 9 / 10);
     }
 
@@ -131,18 +180,18 @@ class SegmentPlannerTest {
         assertThat(even.ends()).containsExactly(4, 7, 9);
     }
 
-    private static Segments best(Chain chain, long budget) {
+    private static Segments best(Chain chain, KeptIn where, long budget) {
         Segments fastest = null;
         Segments smallest = null;
         for (int cuts = 0; cuts < 1 << (chain.length() - 1); cuts++) {
             Segments segments = cut(chain, cuts);
             if (segments != null) {
-                long bytes = segments.bytes(chain);
+                long bytes = segments.bytes(chain, where);
                 boolean fits = bytes <= budget;
                 if (fits && (fastest == null || segments.nanos(chain) < fastest.nanos(chain))) {
                     fastest = segments;
                 }
-                if (smallest == null || bytes < smallest.bytes(chain)) {
+                if (smallest == null || bytes < smallest.bytes(chain, where)) {
                     smallest = segments;
                 }
             }

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalDouble;
+import java.util.function.BooleanSupplier;
+
+/**
+ * How long a pass takes in the way that training will have it: one that is recorded, or computed twice to prove a plan, does not count,
+ * nor one that the JVM collected garbage in while there are others. A decision makes more garbage than training: of passes of 80 ms that follow it
+ * every second may stand still for as long again.
+ *
+ * <p>Threading: confined.
+ */
+final class PassTimes {
+    /** Of short passes so many are timed at most. */
+    static final int MAX_TIMINGS = 40;
+    /** Where fewer than so many were left alone by the collector, half as much time again is spent. */
+    static final int ENOUGH = 3;
+    /** A plan is proved after three recordings at most; passes that are not served by then never are. */
+    static final int MAX_UNSETTLED = 6;
+
+    private final Clock clock;
+
+    PassTimes(Clock clock) {
+        this.clock = clock;
+    }
+
+    /** What passes are timed by. */
+    interface Clock {
+        /** The time, in nanoseconds since whenever. */
+        long nanos();
+
+        /** Collections of garbage so far. */
+        long collections();
+    }
+
+    /** By the clock of this JVM. */
+    static PassTimes real() {
+        return new PassTimes(new Clock() {
+            @Override
+            public long nanos() {
+                return System.nanoTime();
+            }
+
+            @Override
+            public long collections() {
+                return ManagementFactory.getGarbageCollectorMXBeans().stream()
+                        .mapToLong(GarbageCollectorMXBean::getCollectionCount)
+                        .sum();
+            }
+        });
+    }
+
+    /**
+     * Nanoseconds of one pass: median, since the time of an iteration that it is compared with is one, of the later half, which the JVM
+     * has compiled.
+     *
+     * @param pass computes one; false when it was not served as later ones will be
+     * @param nanos passes are timed until they took so long together
+     * @return empty if passes go on to be computed in other ways
+     */
+    OptionalDouble typical(BooleanSupplier pass, long nanos) {
+        return settles(pass) ? timed(pass, nanos) : OptionalDouble.empty();
+    }
+
+    private static boolean settles(BooleanSupplier pass) {
+        for (int i = 0; i < MAX_UNSETTLED; i++) {
+            if (pass.getAsBoolean()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private OptionalDouble timed(BooleanSupplier pass, long nanos) {
+        List<Long> clear = new ArrayList<>();
+        List<Long> collected = new ArrayList<>();
+        long begun = clock.nanos();
+        for (int i = 0; i < MAX_TIMINGS; i++) {
+            if (clock.nanos() - begun >= (clear.size() < ENOUGH ? nanos + nanos / 2 : nanos)) {
+                break;
+            }
+            long collections = clock.collections();
+            long before = clock.nanos();
+            boolean settled = pass.getAsBoolean();
+            long taken = clock.nanos() - before;
+            if (settled) {
+                (clock.collections() == collections ? clear : collected).add(taken);
+            }
+        }
+        return median(clear.isEmpty() ? collected : clear);
+    }
+
+    private static OptionalDouble median(List<Long> nanos) {
+        List<Long> later =
+                nanos.subList(nanos.size() / 2, nanos.size()).stream().sorted().toList();
+        return later.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(later.get((later.size() - 1) / 2));
+    }
+}

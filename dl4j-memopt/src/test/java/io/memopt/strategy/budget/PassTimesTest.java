@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What counts of passes whose times are scripted. */
+class PassTimesTest {
+    private final Script script = new Script();
+
+    /** Time goes on by what passes take; the last entry is repeated. */
+    private static final class Script implements PassTimes.Clock {
+        private List<Pass> passes = List.of();
+        private int computed;
+        private long now = 1_000_000;
+        private long collections = 7;
+
+        private boolean compute() {
+            Pass pass = passes.get(Math.min(computed, passes.size() - 1));
+            computed++;
+            now += pass.nanos;
+            collections += pass.collections;
+            return pass.settled;
+        }
+
+        @Override
+        public long nanos() {
+            return now;
+        }
+
+        @Override
+        public long collections() {
+            return collections;
+        }
+    }
+
+    private record Pass(long nanos, int collections, boolean settled) {}
+
+    private static Pass clear(long nanos) {
+        return new Pass(nanos, 0, true);
+    }
+
+    private static Pass collected(long nanos) {
+        return new Pass(nanos, 1, true);
+    }
+
+    private static Pass unsettled(long nanos) {
+        return new Pass(nanos, 0, false);
+    }
+
+    private double typical(long nanos, Pass... passes) {
+        script.passes = List.of(passes);
+        return new PassTimes(script).typical(script::compute, nanos).orElseThrow();
+    }
+
+    @Test
+    void passesThatAreRecordedOrProved_doNotCount() {
+        double typical = typical(300, unsettled(900), unsettled(700), clear(500), clear(100));
+
+        assertThat(typical).isEqualTo(100);
+        assertThat(script.computed).isEqualTo(3 + 3);
+    }
+
+    @Test
+    void passThatIsRecordedInBetween_doesNotCount() {
+        assertThat(typical(300, clear(100), unsettled(250), clear(100))).isEqualTo(100);
+    }
+
+    @Test
+    void passesThatAreNeverSettled_haveNoTime() {
+        script.passes = List.of(unsettled(100));
+
+        assertThat(new PassTimes(script).typical(script::compute, 300)).isEmpty();
+        assertThat(script.computed).isEqualTo(PassTimes.MAX_UNSETTLED);
+    }
+
+    /** As it was with an LSTM in parts: of the later three of five passes the collector had stopped two. */
+    @Test
+    void passesThatTheCollectorStopped_doNotCount() {
+        double typical =
+                typical(600, clear(222), clear(80), clear(79), collected(212), collected(151), clear(98), clear(90));
+
+        assertThat(typical).isEqualTo(79);
+    }
+
+    @Test
+    void passesThatTheCollectorAllStopped_areAllThereIs() {
+        assertThat(typical(300, clear(50), collected(100))).isEqualTo(100);
+    }
+
+    @Test
+    void fewClearPasses_areTimedForHalfAsLongAgain() {
+        typical(300, clear(50), collected(150));
+
+        assertThat(script.computed).isEqualTo(1 + 3);
+    }
+
+    @Test
+    void longPass_isTimedOnce() {
+        assertThat(typical(300, clear(1000), clear(500))).isEqualTo(500);
+        assertThat(script.computed).isEqualTo(2);
+    }
+
+    @Test
+    void earlierHalf_isThatOfAJvmThatHasNotCompiledThem() {
+        assertThat(typical(300, clear(100), clear(90), clear(80), clear(30), clear(20), clear(10)))
+                .isEqualTo(10);
+    }
+
+    @Test
+    void shortPasses_areTimedSoOften() {
+        typical(1_000_000, clear(1));
+
+        assertThat(script.computed).isEqualTo(1 + PassTimes.MAX_TIMINGS);
+    }
+}
