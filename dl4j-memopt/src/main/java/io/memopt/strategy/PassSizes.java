@@ -16,8 +16,8 @@ import java.util.TreeMap;
  *   <li>for other lengths with a batch that was seen, the most that any of them needed.
  * </ul>
  *
- * <p>What a kind of pass has not needed for a while (a kind: training, or one method of inference) is not expected any more, so
- * an outlier is forgotten. Bounded: {@value #MAX_KINDS} kinds with {@value #MAX_PASSES} passes each, the oldest give way.
+ * <p>What a kind of pass has not needed for a while (a kind: training, with the cuts of its passes, or one method of inference) is not
+ * expected any more, so an outlier is forgotten. Bounded: {@value #MAX_KINDS} kinds with {@value #MAX_PASSES} passes each, the oldest give way.
  *
  * <p>Threading: safe.
  */

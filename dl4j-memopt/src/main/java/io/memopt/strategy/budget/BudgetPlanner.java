@@ -167,37 +167,46 @@ final class BudgetPlanner {
 
     private void begin(Way way) {
         WorkspaceReuse.releaseBlocks(); // a way that was timed before may have had them grow
-        boolean served = begin(model, levers, modes, way, terms.asked());
-        if (!served) {
-            prices.ways().stream()
-                    .map(Priced::way)
-                    .filter(other ->
-                            other.reuse() == Reuse.PLANNED && other.pass().equals(way.pass()))
-                    .forEach(unprovable::add);
+        if (!begin(model, levers, modes, way, terms.asked())) {
+            strikePlanned(other -> other.pass().equals(way.pass()));
         }
+    }
+
+    /** No plan serves the passes of such ways. */
+    private void strikePlanned(Predicate<Way> such) {
+        prices.ways().stream()
+                .map(Priced::way)
+                .filter(other -> other.reuse() == Reuse.PLANNED && such.test(other))
+                .forEach(unprovable::add);
     }
 
     private void tryOut(Way way) {
         begin(way);
         if (!unprovable.contains(way)) {
-            held.give(0, way.partOf(prices.batch()));
+            int part = way.partOf(prices.batch());
+            held.give(0, part);
             try {
                 Untouched.by(
                         model,
                         () -> PassTimes.real()
-                                .typical(this::pass, TIMING_NANOS)
-                                .ifPresentOrElse(nanos -> times.measured(way, nanos), () -> unprovable.add(way)));
+                                .typical(() -> pass(way), TIMING_NANOS)
+                                .ifPresentOrElse(
+                                        nanos -> times.measured(way, nanos),
+                                        () -> strikePlanned(
+                                                other -> other.pass().equals(way.pass())
+                                                        && other.partOf(prices.batch()) == part)));
             } finally {
                 held.restore();
             }
         }
     }
 
-    /** Whether it was served as later ones will be. */
-    private boolean pass() {
+    /** Whether it was computed as later ones will be. */
+    private boolean pass(Way way) {
         NetworkAccess.computeSilently(model);
         Nd4j.getExecutioner().commit();
-        boolean served = levers.serves(model);
+        // Plans of this network stay where another way, or another handle, had asked for some.
+        boolean served = way.reuse() != Reuse.PLANNED || levers.serves(model);
         tracker.passEnded(model); // has a plan proved, which serves later passes only
         tracker.extraPass(model, ExtraPass.REHEARSED);
         return served;

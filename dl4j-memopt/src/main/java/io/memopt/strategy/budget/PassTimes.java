@@ -11,7 +11,7 @@ import java.util.function.BooleanSupplier;
 
 /**
  * How long a pass takes in the way that training will have it: one that is recorded, or computed twice to prove a plan, does not count,
- * nor one that the JVM collected garbage in while there are others. A decision makes more garbage than training: of passes of 80 ms that follow it
+ * nor one that the JVM collected garbage in while there are enough others. A decision makes more garbage than training: of passes of 80 ms that follow it
  * every second may stand still for as long again.
  *
  * <p>Threading: confined.
@@ -77,9 +77,10 @@ final class PassTimes {
         return false;
     }
 
-    private OptionalDouble timed(BooleanSupplier pass, long nanos) {
+    /** The same where all passes are computed alike. */
+    OptionalDouble timed(BooleanSupplier pass, long nanos) {
         List<Long> clear = new ArrayList<>();
-        List<Long> collected = new ArrayList<>();
+        List<Long> all = new ArrayList<>();
         long begun = clock.nanos();
         for (int i = 0; i < MAX_TIMINGS; i++) {
             if (clock.nanos() - begun >= (clear.size() < ENOUGH ? nanos + nanos / 2 : nanos)) {
@@ -90,10 +91,14 @@ final class PassTimes {
             boolean settled = pass.getAsBoolean();
             long taken = clock.nanos() - before;
             if (settled) {
-                (clock.collections() == collections ? clear : collected).add(taken);
+                all.add(taken);
+                if (clock.collections() == collections) {
+                    clear.add(taken);
+                }
             }
         }
-        return median(clear.isEmpty() ? collected : clear);
+        boolean enough = clear.size() >= Math.min(ENOUGH, all.size() - clear.size());
+        return median(enough ? clear : all);
     }
 
     private static OptionalDouble median(List<Long> nanos) {

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
+import org.jspecify.annotations.Nullable;
 
 /** Checkpointing of a chain of layers, or of a graph in topological order. */
 final class SegmentLever implements ActivationLever {
@@ -25,7 +26,7 @@ final class SegmentLever implements ActivationLever {
     private final ChainCuts.Measured measured;
     private final Optional<Offload> where;
     private final Cuts here;
-    private final Cuts offloaded;
+    private @Nullable Cuts offloaded;
 
     /** Ways to cut, and the one that keeps least. */
     private record Cuts(List<Keep> choices, Keep least) {}
@@ -40,7 +41,17 @@ final class SegmentLever implements ActivationLever {
         this.measured = shortest(model, tracker);
         this.where = where;
         this.here = cuts(measured.chain(), KeptIn.WORKSPACE);
-        this.offloaded = where.isEmpty() ? here : cuts(measured.chain(), KeptIn.of(where));
+    }
+
+    /** Those for where outputs lie; made when they are asked for first, since each takes up to a second. */
+    private Cuts cuts(boolean elsewhere) {
+        if (!elsewhere || where.isEmpty()) {
+            return here;
+        }
+        if (offloaded == null) {
+            offloaded = cuts(measured.chain(), KeptIn.of(where));
+        }
+        return offloaded;
     }
 
     private static Cuts cuts(Chain chain, KeptIn where) {
@@ -72,12 +83,12 @@ final class SegmentLever implements ActivationLever {
 
     @Override
     public List<Keep> choices(boolean elsewhere) {
-        return (elsewhere ? offloaded : here).choices;
+        return cuts(elsewhere).choices;
     }
 
     @Override
     public Keep least(boolean elsewhere) {
-        return (elsewhere ? offloaded : here).least;
+        return cuts(elsewhere).least;
     }
 
     @Override

@@ -318,11 +318,11 @@ final class Trial {
         return kind.equals(basic) ? others : kind.keptInFiles() || kind.mixes() != basic.mixes();
     }
 
-    /** Times passes that nobody records. */
+    /** Times passes that nobody records; those that were have had the JVM compile them. */
     private void time(PassKind kind, Runnable pass) {
         held.give(0, PassMemory.HIGH);
         PassTimes.real()
-                .typical(
+                .timed(
                         () -> {
                             compute(pass);
                             return true;

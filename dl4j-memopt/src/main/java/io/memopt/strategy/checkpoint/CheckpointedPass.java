@@ -57,6 +57,7 @@ public final class CheckpointedPass {
     private final @Nullable OutputStore store;
     private final KeptIn where;
     private final Map<String, Schedule> schedules = new LinkedHashMap<>();
+    private int turns;
     private boolean toldReaders;
 
     /**
@@ -98,17 +99,21 @@ public final class CheckpointedPass {
             changed |= schedule.turn();
         }
         if (changed) {
-            forgetSizes();
+            forgetSizes(++turns <= MAX_SHAPES);
             if (store != null) {
                 store.clear();
             }
         }
     }
 
-    /** Workspaces never shrink, and an arena late; these have the sizes of other segments. */
-    private void forgetSizes() {
+    /**
+     * Workspaces never shrink, and an arena late; these have the sizes of other segments.
+     *
+     * @param arena whether that is given back, too: not where shapes are learnt anew for ever
+     */
+    private void forgetSizes(boolean arena) {
         WorkspaceReuse serving = tracker.recording().reuse();
-        if (serving != null) {
+        if (serving != null && arena) {
             serving.releaseArena();
         }
         MemoryWorkspaceManager workspaces = Nd4j.getWorkspaceManager();

@@ -164,12 +164,16 @@ final class OutputsOnHost implements OutputStore {
         clear();
     }
 
-    /** Stays where it is when the host has no memory for it. */
+    /**
+     * Stays where it is when the host has no memory for it. Slots then take turns in another order than in the pass that was recorded, and
+     * a plan might give their bytes to others too early: what is not in the plan is asked for, so that it places nothing more.
+     */
     private void leave(int position) {
         Slot slot = slotOf(position);
         HostCopy known = copies.get(position);
         boolean leaves = isUsedFrom(stage + 2, position) && (known == null || known.form == null);
         if (leaves && !copyToHost(position, slot)) {
+            newSlot(slot.form());
             return;
         }
         resident.remove(position);
@@ -245,10 +249,26 @@ final class OutputsOnHost implements OutputStore {
             }
         }
         if (best == null) {
-            best = new Slot(Objects.requireNonNull(room, "room").make(form.type(), form.elements()));
-            slots.add(best);
+            dropTooSmall(form);
+            best = newSlot(form);
         }
         return best;
+    }
+
+    /** Where outputs grow from layer to layer, free slots would else pile up: a plan gives their bytes to others from here on. */
+    private void dropTooSmall(Form form) {
+        for (Slot slot : List.copyOf(slots)) {
+            if (slot.isFree() && !slot.isFreeFor(form)) {
+                hold(slot);
+                slots.remove(slot);
+            }
+        }
+    }
+
+    private Slot newSlot(Form form) {
+        Slot made = new Slot(Objects.requireNonNull(room, "room").make(form.type(), form.elements()));
+        slots.add(made);
+        return made;
     }
 
     private Slot slotOf(int position) {

@@ -20,8 +20,12 @@ final class Slot {
         this.room = room;
     }
 
+    boolean isFree() {
+        return form == null;
+    }
+
     boolean isFreeFor(Form wanted) {
-        return form == null && room.dataType() == wanted.type() && room.length() >= wanted.elements();
+        return isFree() && room.dataType() == wanted.type() && room.length() >= wanted.elements();
     }
 
     /** It is {@code its} from now on, which is returned with undefined values. */

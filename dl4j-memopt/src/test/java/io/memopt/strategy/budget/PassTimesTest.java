@@ -66,7 +66,8 @@ class PassTimesTest {
 
     @Test
     void passThatIsRecordedInBetween_doesNotCount() {
-        assertThat(typical(300, clear(100), unsettled(250), clear(100))).isEqualTo(100);
+        assertThat(typical(500, clear(100), clear(100), unsettled(400))).isEqualTo(100);
+        assertThat(script.computed).isEqualTo(1 + 3);
     }
 
     @Test
@@ -89,6 +90,13 @@ class PassTimesTest {
     @Test
     void passesThatTheCollectorAllStopped_areAllThereIs() {
         assertThat(typical(300, clear(50), collected(100))).isEqualTo(100);
+    }
+
+    /** They would be there in training, too. */
+    @Test
+    void passesOfWhichTheCollectorStoppedMost_allCount() {
+        assertThat(typical(400, clear(50), clear(60), collected(150), collected(150), collected(150)))
+                .isEqualTo(150);
     }
 
     @Test
