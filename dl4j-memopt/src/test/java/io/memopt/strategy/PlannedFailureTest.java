@@ -87,6 +87,20 @@ class PlannedFailureTest {
         }
     }
 
+    /** Plans that another network asked for are made for this one, too, and are refused: other ways need none. */
+    @Test
+    void budgetOfANetworkWhosePlansAreRefused_isMetWithoutPlans() {
+        Model other = dense(new AwkwardActivation.Counter());
+        Model network = dense(new AwkwardActivation.StaticCounter());
+        try (MemOpt planning = MemOpt.attach(other, PLANNED);
+                MemOpt memopt = MemOpt.attach(
+                        network, MemOptConfig.builder().budget("1 GiB").build())) {
+            fit(network, 0);
+
+            assertThat(memopt.budget().orElseThrow().chosen().reuse()).isEqualTo(Reuse.RELEASED);
+        }
+    }
+
     @Test
     void arraysThatAlwaysDiffer_areLeftToNd4j() {
         AtomicReference<AwkwardActivation.Unsteady> unsteady = new AtomicReference<>();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.offload;
 
+import io.memopt.allocator.nd4j.PinnedBlock;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +28,7 @@ public interface OutputStore extends AutoCloseable {
     static OutputStore in(Offload where) {
         return where.folder()
                 .<OutputStore>map(OutputFiles::new)
-                .orElseGet(() -> new OutputsOnHost(DeviceCopies.lanes()));
+                .orElseGet(() -> new OutputsOnHost(DeviceCopies.lanes(), PinnedBlock::of));
     }
 
     /**

@@ -11,7 +11,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.slf4j.Logger;
@@ -38,6 +40,7 @@ final class OutputsOnHost implements OutputStore {
     private static final Logger log = LoggerFactory.getLogger(OutputsOnHost.class);
 
     private final CopyLanes lanes;
+    private final LongFunction<Optional<PinnedBlock>> blocks;
     private final Map<Integer, HostCopy> copies = new HashMap<>();
     private final Map<Integer, Slot> resident = new HashMap<>();
     private final List<Slot> slots = new ArrayList<>();
@@ -51,8 +54,14 @@ final class OutputsOnHost implements OutputStore {
     private long returned;
     private boolean toldFull;
 
-    OutputsOnHost(CopyLanes lanes) {
+    /**
+     * Nothing is kept yet.
+     *
+     * @param blocks of the host, of so many bytes, empty if there is no room
+     */
+    OutputsOnHost(CopyLanes lanes, LongFunction<Optional<PinnedBlock>> blocks) {
         this.lanes = lanes;
+        this.blocks = blocks;
     }
 
     /** What lies on the host of one output. */
@@ -223,7 +232,7 @@ final class OutputsOnHost implements OutputStore {
             copies.remove(position);
             known.block.close();
         }
-        HostCopy made = PinnedBlock.of(bytes).map(HostCopy::new).orElse(null);
+        HostCopy made = blocks.apply(bytes).map(HostCopy::new).orElse(null);
         if (made != null) {
             copies.put(position, made);
         }
