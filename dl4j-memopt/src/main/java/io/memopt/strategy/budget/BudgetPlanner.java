@@ -37,7 +37,7 @@ final class BudgetPlanner {
     static final int MAX_TIMED = 3;
     static final int ALIKE_PERCENT = 2;
     private static final double ALIKE = 1 + ALIKE_PERCENT / 100.0;
-    /** Passes are timed until they took so long together: 0.6 seconds. */
+    /** Passes are timed until they took so long together: 0.6 seconds, twice that for parts, since collections of garbage count there. */
     private static final long TIMING_NANOS = 600_000_000L;
 
     private final Model model;
@@ -189,7 +189,7 @@ final class BudgetPlanner {
                 Untouched.by(
                         model,
                         () -> PassTimes.real()
-                                .typical(() -> pass(way), TIMING_NANOS)
+                                .typical(() -> pass(way), (way.parts() > 1 ? 2 : 1) * TIMING_NANOS, way.parts())
                                 .ifPresentOrElse(
                                         nanos -> times.measured(way, nanos),
                                         () -> strikePlanned(

@@ -10,9 +10,13 @@ import java.util.OptionalDouble;
 import java.util.function.BooleanSupplier;
 
 /**
- * How long a pass takes in the way that training will have it: one that is recorded, or computed twice to prove a plan, does not count,
- * nor one that the JVM collected garbage in while there are enough others. A decision makes more garbage than training: of passes of 80 ms that follow it
- * every second may stand still for as long again.
+ * How long a pass takes in the way that training will have it: one that is recorded, or computed twice to prove a plan, does not count.
+ * Passes that the JVM's collector stopped, for as long as some of them take, count as often as they come in a step: a minibatch that is
+ * computed whole is mostly spared, of one in four parts the collector may stop every second.
+ *
+ * <pre>
+ *   pass = that of passes left alone + round(passes of a step * share of stopped ones) * stop / passes of a step
+ * </pre>
  *
  * <p>Threading: confined.
  */
@@ -57,15 +61,16 @@ final class PassTimes {
     }
 
     /**
-     * Nanoseconds of one pass: median, since the time of an iteration that it is compared with is one, of the later half, which the JVM
-     * has compiled.
+     * Nanoseconds of one pass of a step: medians, since the time of an iteration that it is compared with is one, of the later half, which
+     * the JVM has compiled.
      *
      * @param pass computes one; false when it was not served as later ones will be
      * @param nanos passes are timed until they took so long together
+     * @param ofStep passes of one step, at least 1
      * @return empty if passes go on to be computed in other ways
      */
-    OptionalDouble typical(BooleanSupplier pass, long nanos) {
-        return settles(pass) ? timed(pass, nanos) : OptionalDouble.empty();
+    OptionalDouble typical(BooleanSupplier pass, long nanos, int ofStep) {
+        return settles(pass) ? timed(pass, nanos, ofStep) : OptionalDouble.empty();
     }
 
     private static boolean settles(BooleanSupplier pass) {
@@ -78,9 +83,9 @@ final class PassTimes {
     }
 
     /** The same where all passes are computed alike. */
-    OptionalDouble timed(BooleanSupplier pass, long nanos) {
+    OptionalDouble timed(BooleanSupplier pass, long nanos, int ofStep) {
         List<Long> clear = new ArrayList<>();
-        List<Long> all = new ArrayList<>();
+        List<Long> collected = new ArrayList<>();
         long begun = clock.nanos();
         for (int i = 0; i < MAX_TIMINGS; i++) {
             if (clock.nanos() - begun >= (clear.size() < ENOUGH ? nanos + nanos / 2 : nanos)) {
@@ -91,14 +96,20 @@ final class PassTimes {
             boolean settled = pass.getAsBoolean();
             long taken = clock.nanos() - before;
             if (settled) {
-                all.add(taken);
-                if (clock.collections() == collections) {
-                    clear.add(taken);
-                }
+                (clock.collections() == collections ? clear : collected).add(taken);
             }
         }
-        boolean enough = clear.size() >= Math.min(ENOUGH, all.size() - clear.size());
-        return median(enough ? clear : all);
+        return ofStep(clear, collected, ofStep);
+    }
+
+    private static OptionalDouble ofStep(List<Long> clear, List<Long> collected, int passes) {
+        if (clear.isEmpty() || collected.isEmpty()) {
+            return median(clear.isEmpty() ? collected : clear);
+        }
+        double alone = median(clear).orElseThrow();
+        double stop = Math.max(0, median(collected).orElseThrow() - alone);
+        long stops = Math.round((double) passes * collected.size() / (clear.size() + collected.size()));
+        return OptionalDouble.of(alone + stops * stop / passes);
     }
 
     private static OptionalDouble median(List<Long> nanos) {

@@ -327,7 +327,8 @@ final class Trial {
                             compute(pass);
                             return true;
                         },
-                        SMALL_NANOS)
+                        SMALL_NANOS,
+                        1)
                 .ifPresent(its -> nanos.put(kind, its));
     }
 

@@ -53,7 +53,7 @@ class PassTimesTest {
 
     private double typical(long nanos, Pass... passes) {
         script.passes = List.of(passes);
-        return new PassTimes(script).typical(script::compute, nanos).orElseThrow();
+        return new PassTimes(script).typical(script::compute, nanos, 1).orElseThrow();
     }
 
     @Test
@@ -74,7 +74,7 @@ class PassTimesTest {
     void passesThatAreNeverSettled_haveNoTime() {
         script.passes = List.of(unsettled(100));
 
-        assertThat(new PassTimes(script).typical(script::compute, 300)).isEmpty();
+        assertThat(new PassTimes(script).typical(script::compute, 300, 1)).isEmpty();
         assertThat(script.computed).isEqualTo(PassTimes.MAX_UNSETTLED);
     }
 
@@ -85,6 +85,21 @@ class PassTimesTest {
                 typical(600, clear(222), clear(80), clear(79), collected(212), collected(151), clear(98), clear(90));
 
         assertThat(typical).isEqualTo(79);
+    }
+
+    /** One stop of 120 in a step of four passes, of which it stops one in five. */
+    @Test
+    void passesOfAStepInParts_haveTheStopsThatComeInIt() {
+        script.passes = List.of(clear(80), clear(80), clear(80), collected(200), clear(80));
+
+        assertThat(new PassTimes(script).typical(script::compute, 500, 4)).hasValue(80 + 120 / 4.0);
+    }
+
+    @Test
+    void stopThatFewStepsHave_doesNotCount() {
+        script.passes = List.of(clear(80), collected(200), clear(80));
+
+        assertThat(new PassTimes(script).typical(script::compute, 1000, 4)).hasValue(80);
     }
 
     @Test
