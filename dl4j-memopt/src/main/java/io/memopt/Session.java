@@ -62,6 +62,7 @@ import io.memopt.strategy.budget.NetworkBudget;
 import io.memopt.strategy.cudnn.ConvolutionReport;
 import io.memopt.strategy.cudnn.Convolutions;
 import io.memopt.strategy.cudnn.CudnnLayers;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.offload.DeviceCopies;
 import io.memopt.strategy.precision.HalfSettings;
 import io.memopt.strategy.step.OwnViewsOfTrained;
@@ -553,6 +554,11 @@ final class Session {
         if (its != null) {
             its.applyGathered(model);
         }
+    }
+
+    Optional<NetworkScratch> scratch(Model model) {
+        CudnnLayers layers = cudnn;
+        return layers == null ? Optional.empty() : layers.scratch(model);
     }
 
     Optional<ConvolutionReport> convolutions(Model model) {

@@ -4,9 +4,11 @@ package io.memopt;
 
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.budget.BudgetLevers;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.step.StepGuard;
 import io.memopt.strategy.step.StepOptions;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +41,11 @@ final class SessionLevers implements BudgetLevers {
     @Override
     public boolean guards() {
         return guard != null;
+    }
+
+    @Override
+    public Optional<NetworkScratch> scratch(Model model) {
+        return session.scratch(model);
     }
 
     @Override

@@ -225,11 +225,13 @@ public final class CudaFit {
     private static String text(BudgetReport report) {
         return String.format(
                 Locale.ROOT,
-                "; %s, predicted %s and %.3f ms, decided in %.1f s, limit %s",
+                "; %s, predicted %s and %.3f ms, by the budget's books %s, decided in %.1f s with at most %s, limit %s",
                 report.chosen().strategy(),
                 mb(report.chosen().peakBytes()),
                 report.chosen().stepMillis(),
+                mb(report.actualPeakBytes().orElse(0)),
                 report.decidingMillis() / 1000,
+                mb(report.decidingBytes()),
                 mb(report.limitBytes()));
     }
 

@@ -3,7 +3,9 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.step.StepOptions;
+import java.util.Optional;
 import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 
@@ -15,6 +17,11 @@ public interface BudgetLevers {
 
     /** Whether iterations that run out of memory are undone, for which a step keeps copies. */
     boolean guards();
+
+    /** The scratch memory that convolutions of {@code model} take beside workspaces; empty where they take none. */
+    default Optional<NetworkScratch> scratch(Model model) {
+        return Optional.empty();
+    }
 
     /** Gives {@code model} its own step back. */
     void release(Model model);

@@ -9,12 +9,14 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.Untouched;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.StepOptions;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -48,6 +50,8 @@ final class BudgetPlanner {
     private final LayerModes modes;
     private final HeldMinibatch held;
     private final Terms terms;
+    private final Map<PassKind, PassMemory> memories;
+    private final ScratchLever scratch;
     private final PriceList prices;
     private final Keep keepsLeast;
     private final StepTimes times;
@@ -67,9 +71,14 @@ final class BudgetPlanner {
         this.modes = modes;
         this.held = held;
         this.terms = terms;
-        this.prices = PriceList.of(terms.fixed(), trial.plainKind(), trial.plain(), trial.memories());
+        this.memories = trial.memories();
+        this.scratch = levers.scratch(model)
+                .map(its -> ScratchTrial.of(its, terms, memories))
+                .orElseGet(ScratchLever::none);
+        this.prices = PriceList.of(terms.fixed(), trial.plainKind(), trial.plain(), memories, scratch);
         this.keepsLeast = trial.least();
-        this.times = new StepTimes(trial::factor, prices.batch(), PassMemory.HIGH, trial.smallNanos());
+        this.times =
+                new StepTimes(trial::factor, scratch::extraNanos, prices.batch(), PassMemory.HIGH, trial.smallNanos());
     }
 
     /** What was decided, and the ways that it was decided among. */
@@ -84,7 +93,9 @@ final class BudgetPlanner {
     static Decision decide(Model model, TrainingTracker tracker, BudgetLevers levers, LayerModes modes, Terms terms) {
         HeldMinibatch held = HeldMinibatch.of(model);
         levers.reuse(Reuse.RELEASED);
-        Trial trial = Trial.of(model, tracker, held, terms, modes);
+        Optional<NetworkScratch> scratch = levers.scratch(model);
+        scratch.ifPresent(its -> its.limit(0)); // what convolutions take is found out for whole minibatches
+        Trial trial = Trial.of(model, tracker, held, terms, modes, scratch);
         return new BudgetPlanner(model, tracker, levers, modes, held, terms, trial).decide();
     }
 
@@ -126,6 +137,7 @@ final class BudgetPlanner {
                         .thenComparing(priced -> !priced.way().pass().keep().isAll())
                         .thenComparing(priced -> priced.way().pass().caching())
                         .thenComparing(priced -> priced.way().reuse())
+                        .thenComparing(priced -> -priced.way().scratchBytes())
                         .thenComparing(priced -> times.step(priced.way())))
                 .orElseThrow();
     }
@@ -161,10 +173,14 @@ final class BudgetPlanner {
         }
         levers.reuse(way.reuse());
         levers.step(model, way.step(model.batchSize(), asked));
+        levers.scratch(model).ifPresent(its -> its.limit(0)); // plans are proved with the same ways throughout
         try {
             return levers.rehearse(model, examples -> held.give(0, examples));
         } finally {
             held.restore();
+            levers.scratch(model)
+                    .filter(its -> way.scratchBytes() != Way.NO_SCRATCH)
+                    .ifPresent(its -> its.limit(way.scratchBytes()));
         }
     }
 
@@ -189,7 +205,19 @@ final class BudgetPlanner {
             } finally {
                 held.restore();
             }
+            if (takesMoreScratch(way)) {
+                unprovable.add(way);
+            }
         }
+    }
+
+    /** Whether less scratch memory lay in the arena than was foreseen. */
+    private boolean takesMoreScratch(Way way) {
+        PassMemory memory = memories.get(way.pass());
+        long foreseen = memory == null
+                ? 0
+                : scratch.besideBytes(memory, way.reuse(), way.partOf(prices.batch()), way.scratchBytes());
+        return levers.scratch(model).filter(its -> its.heldBytes() > foreseen).isPresent();
     }
 
     /** Median, since the time of an iteration that it is compared with is one, of the later half, which the JVM has compiled. */

@@ -19,6 +19,7 @@ import java.util.Objects;
  * @param precision in which type of numbers gradients are computed
  * @param parts that a minibatch is computed in, 1 for whole minibatches
  * @param stateInFile whether the updater's state is offloaded, likewise
+ * @param scratchBytes most scratch memory that a pass of a convolution may take, see {@code Convolutions}; -1 where none is taken at all
  * @param exactness what it does to results
  * @param peakBytes most bytes at once, see {@link BudgetReport} for what counts
  * @param stepMillis time of an iteration
@@ -32,6 +33,7 @@ public record BudgetRow(
         Precision precision,
         int parts,
         boolean stateInFile,
+        long scratchBytes,
         Exactness exactness,
         long peakBytes,
         double stepMillis) {

@@ -15,6 +15,7 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkIdentity;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.SampleMinibatch;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.step.FirstMinibatch;
 import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.NetworkScopes;
@@ -196,6 +197,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         fresh.close();
         modes.close();
         levers.release(model);
+        levers.scratch(model).ifPresent(its -> its.limit(NetworkScratch.UNLIMITED));
         first.resume();
     }
 
@@ -238,7 +240,8 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     /** What makes decisions comparable. */
     private String key(Model model) {
         return NetworkIdentity.of(model) + " " + HeldMinibatch.of(model).shapes() + " " + options + " "
-                + options.exactness() + " " + asked + (levers.guards() ? " guarded" : "");
+                + options.exactness() + " " + asked + (levers.guards() ? " guarded" : "")
+                + (levers.scratch(model).isPresent() ? " scratch" : "");
     }
 
     /** Puts the choice of an earlier run into effect; false when it does not fit now, or cannot be proved any more. */
@@ -315,6 +318,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
                 pass.precision(),
                 way.parts(),
                 way.stateInFile(),
+                way.scratchBytes(),
                 way.exactness(),
                 priced.bytes(),
                 decision.times().step(way) / NANOS_PER_MILLI);

@@ -16,6 +16,7 @@ import java.util.OptionalLong;
  *   parameters + gradients + updater state + minibatch (+ sum of gradients, where there are several)
  *     (- updater state, where that is offloaded) (+ copies of a guard) (+ a copy in half precision)
  *     + workspaces or arena, and arrays outside them, of the largest part of the minibatch
+ *     (+ scratch memory of its convolutions that does not lie in the arena)
  * </pre>
  *
  * @param batch examples of a minibatch
@@ -76,6 +77,11 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
                     + memory.bytes(Reuse.RELEASED, PassMemory.HIGH).orElse(0);
         }
 
+        /** Bytes that are there before a way is chosen. */
+        long heldBytes() {
+            return flat.parameters() + flat.gradients() + minibatchBytes;
+        }
+
         private long always(PassKind kind, boolean stateInFile) {
             return unguarded()
                     - (stateInFile ? flat.updater() : 0)
@@ -108,31 +114,51 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
      * @param plainKind of Deeplearning4j's own passes
      * @param plain what those take, if known
      * @param memories of all other passes
+     * @param scratch that convolutions may have
      */
     static PriceList of(
-            Fixed fixed, PassKind plainKind, Optional<PassMemory> plain, Map<PassKind, PassMemory> memories) {
+            Fixed fixed,
+            PassKind plainKind,
+            Optional<PassMemory> plain,
+            Map<PassKind, PassMemory> memories,
+            ScratchLever scratch) {
+        Way own = new Way(plainKind, 1, false, Reuse.OFF, scratch.limits().get(0));
+        long plainBytes = plain.map(its -> its.bytes(own.reuse(), fixed.batch).orElse(0)
+                        + scratch.besideBytes(its, own.reuse(), fixed.batch, own.scratchBytes()))
+                .orElse(0L);
+        Priced unchanged = new Priced(own, fixed.unguarded() + plainBytes);
+        return new PriceList(fixed.batch, unchanged, waysOf(fixed, memories, scratch));
+    }
+
+    /** All that are allowed and whose bytes are known. */
+    static List<Priced> waysOf(Fixed fixed, Map<PassKind, PassMemory> memories, ScratchLever scratch) {
         List<Priced> ways = new ArrayList<>();
         memories.forEach((kind, memory) -> {
             for (int parts : PARTS) {
                 for (Reuse reuse : KINDS) {
-                    ways.addAll(priced(fixed, memory, new Way(kind, parts, false, reuse)));
-                    ways.addAll(priced(fixed, memory, new Way(kind, parts, true, reuse)));
+                    ways.addAll(priced(fixed, memory, scratch, new Way(kind, parts, false, reuse)));
+                    ways.addAll(priced(fixed, memory, scratch, new Way(kind, parts, true, reuse)));
                 }
             }
         });
-        long plainBytes =
-                plain.map(its -> its.bytes(Reuse.OFF, fixed.batch).orElse(0)).orElse(0L);
-        Priced unchanged = new Priced(new Way(plainKind, 1, false, Reuse.OFF), fixed.unguarded() + plainBytes);
-        return new PriceList(fixed.batch, unchanged, ways);
+        return ways;
     }
 
-    /** At most one. */
-    private static List<Priced> priced(Fixed fixed, PassMemory memory, Way way) {
+    /** One for each limit on scratch memory, or none. */
+    private static List<Priced> priced(Fixed fixed, PassMemory memory, ScratchLever scratch, Way way) {
         if (!fixed.allows(way)) {
             return List.of();
         }
         long rest = fixed.always(way.pass(), way.stateInFile()) + fixed.sum(way.parts());
         OptionalLong bytes = memory.bytes(way.reuse(), way.partOf(fixed.batch));
-        return bytes.isPresent() ? List.of(new Priced(way, rest + bytes.getAsLong())) : List.of();
+        return bytes.isEmpty()
+                ? List.of()
+                : scratch.limits().stream()
+                        .map(limit -> new Priced(
+                                way.withScratch(limit),
+                                rest
+                                        + bytes.getAsLong()
+                                        + scratch.besideBytes(memory, way.reuse(), way.partOf(fixed.batch), limit)))
+                        .toList();
     }
 }

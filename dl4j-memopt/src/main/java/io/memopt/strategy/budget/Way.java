@@ -3,6 +3,7 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.allocator.event.Count;
+import io.memopt.allocator.recording.ByteSize;
 import io.memopt.analysis.Exactness;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.offload.Offload;
@@ -17,13 +18,25 @@ import java.util.Optional;
  * @param pass how gradients are computed
  * @param parts that a minibatch is computed in
  * @param stateInFile whether the updater's state is offloaded: to a mapped file or, with CUDA, the host
+ * @param scratchBytes most scratch memory that a pass of a convolution may take; {@link #NO_SCRATCH} where none is taken at all
  */
-record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
+record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse, long scratchBytes) {
+    /** Convolutions are Deeplearning4j's own. */
+    static final long NO_SCRATCH = -1;
+
+    /** Without an engine that takes scratch memory. */
+    Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
+        this(pass, parts, stateInFile, reuse, NO_SCRATCH);
+    }
 
     /** That of {@code row}. */
     static Way of(BudgetRow row) {
         PassKind pass = new PassKind(new Keep(row.cuts()), row.keptInFiles(), row.caching(), row.precision());
-        return new Way(pass, row.parts(), row.stateInFile(), row.reuse());
+        return new Way(pass, row.parts(), row.stateInFile(), row.reuse(), row.scratchBytes());
+    }
+
+    Way withScratch(long bytes) {
+        return new Way(pass, parts, stateInFile, reuse, bytes);
     }
 
     Exactness exactness() {
@@ -60,6 +73,11 @@ record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
                     case SIZED -> "sized workspaces";
                     case PLANNED -> "planned workspaces";
                 });
+        if (scratchBytes == 0) {
+            words.add("convolutions without scratch");
+        } else if (scratchBytes > 0) {
+            words.add("scratch of convolutions of at most " + ByteSize.scaled(scratchBytes));
+        }
         if (pass.caching() != Caching.NONE) {
             words.add(pass.caching() == Caching.KEPT ? "cache mode kept" : "cache mode off");
         }

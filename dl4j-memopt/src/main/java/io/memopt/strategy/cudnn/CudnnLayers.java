@@ -47,11 +47,13 @@ public final class CudnnLayers implements AutoCloseable {
     private final AlgorithmFile cache;
     private final Refusals refusals = new Refusals();
     private final List<Helpers> networks = new ArrayList<>();
+    private long scratchLimit = NetworkScratch.UNLIMITED;
 
     /** What was put into one network; holds neither it nor its layers. */
     private record Helpers(
             WeakReference<Model> model,
             WeakReference<Layer[]> layers,
+            NetworkScratch scratch,
             List<EngineConvolution> convolutions,
             List<Runnable> removals) {}
 
@@ -97,7 +99,11 @@ public final class CudnnLayers implements AutoCloseable {
             networks.remove(known);
         }
         Helpers helpers = new Helpers(
-                new WeakReference<>(model), new WeakReference<>(layers), new ArrayList<>(), new ArrayList<>());
+                new WeakReference<>(model),
+                new WeakReference<>(layers),
+                new NetworkScratch(engine, this::limitScratch),
+                new ArrayList<>(),
+                new ArrayList<>());
         for (int i = 0; i < layers.length; i++) {
             Layer layer = unwrapped(layers[i]);
             if (layer.getClass() == ConvolutionLayer.class) {
@@ -125,7 +131,26 @@ public final class CudnnLayers implements AutoCloseable {
         if (helpers != null) {
             networks.remove(helpers);
             helpers.removals().forEach(Runnable::run);
+            limitScratch();
             cache.save();
+        }
+    }
+
+    /** The scratch memory of the convolutions of {@code model}; empty when it has no helpers. */
+    public synchronized Optional<NetworkScratch> scratch(Model model) {
+        Helpers helpers = find(model);
+        return helpers == null ? Optional.empty() : Optional.of(helpers.scratch());
+    }
+
+    /** The engine keeps to the least of all networks' limits. */
+    private synchronized void limitScratch() {
+        long least = networks.stream()
+                .mapToLong(its -> its.scratch().limitBytes())
+                .min()
+                .orElse(NetworkScratch.UNLIMITED);
+        if (least != scratchLimit) {
+            scratchLimit = least;
+            engine.limitScratch(least);
         }
     }
 
@@ -194,7 +219,8 @@ public final class CudnnLayers implements AutoCloseable {
             refusals.say(name, "it has weight noise, which Deeplearning4j would draw only once for a helper.");
             return;
         }
-        EngineConvolution helper = new EngineConvolution(engine, name, configuration.hasBias(), reuse, refusals);
+        EngineConvolution helper =
+                new EngineConvolution(engine, helpers.scratch(), name, configuration.hasBias(), reuse, refusals);
         Object before = CONVOLUTION.get(layer);
         CONVOLUTION.set(layer, helper);
         helpers.convolutions().add(helper);

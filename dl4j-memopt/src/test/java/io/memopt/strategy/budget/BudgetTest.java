@@ -242,7 +242,7 @@ class BudgetTest {
                 "{",
                 "[]",
                 "{\"format\":\"memopt-budgets\",\"version\":1}",
-                "{\"format\":\"memopt-budgets\",\"version\":2,\"choices\":{\"x\":{\"front\":null}}}"
+                "{\"format\":\"memopt-budgets\",\"version\":3,\"choices\":{\"x\":{\"front\":null}}}"
             })
     void damagedProfile_isDecidedAnew(String content, @TempDir Path folder) throws IOException {
         Path file = Files.writeString(folder.resolve("budgets.json"), content);
@@ -256,6 +256,7 @@ class BudgetTest {
                 Precision.AS_CONFIGURED,
                 1,
                 false,
+                Way.NO_SCRATCH,
                 Exactness.BITWISE,
                 1000,
                 2.5);

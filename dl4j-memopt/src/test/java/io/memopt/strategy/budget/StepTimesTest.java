@@ -20,7 +20,7 @@ class StepTimesTest {
     }
 
     private static StepTimes times(OptionalDouble smallNanos) {
-        return new StepTimes(kind -> 1, BATCH, SMALL, smallNanos);
+        return new StepTimes(kind -> 1, limit -> 0, BATCH, SMALL, smallNanos);
     }
 
     private static void assertStep(StepTimes times, int parts, double nanos) {

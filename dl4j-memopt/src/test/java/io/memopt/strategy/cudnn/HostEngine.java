@@ -9,6 +9,7 @@ import io.memopt.allocator.cudnn.ConvolutionPass;
 import io.memopt.allocator.cudnn.ConvolutionShape;
 import io.memopt.allocator.cudnn.LayerEngine;
 import io.memopt.allocator.cudnn.LayerEngineException;
+import io.memopt.allocator.cudnn.SimulatedScratch;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -29,6 +30,16 @@ final class HostEngine implements LayerEngine {
     int copies;
     boolean failing;
     boolean closed;
+    /** Where ways are chosen from, and their scratch memory; null for one way that takes none. */
+    private final @Nullable SimulatedScratch scratch;
+
+    HostEngine() {
+        this(null);
+    }
+
+    HostEngine(@Nullable SimulatedScratch scratch) {
+        this.scratch = scratch;
+    }
 
     @Override
     public String description() {
@@ -37,22 +48,47 @@ final class HostEngine implements LayerEngine {
 
     @Override
     public Optional<AlgorithmTable> table(ConvolutionShape shape, ConvolutionPass pass) {
+        if (scratch != null) {
+            return scratch.table(shape, pass);
+        }
         return Optional.of(new AlgorithmTable(64, true, refused.contains(pass) ? List.of() : List.of(WAY)));
     }
 
     @Override
     public Optional<ConvolutionAlgorithm> chosen(ConvolutionShape shape, ConvolutionPass pass) {
+        if (scratch != null) {
+            return scratch.chosen(shape, pass);
+        }
         return refused.contains(pass) ? Optional.empty() : Optional.of(WAY);
     }
 
     @Override
+    public void limitScratch(long bytes) {
+        if (scratch != null) {
+            scratch.limit(bytes);
+        }
+    }
+
+    @Override
+    public Optional<ConvolutionAlgorithm> chosenWithin(ConvolutionShape shape, ConvolutionPass pass, long bytes) {
+        return scratch == null ? chosen(shape, pass) : scratch.chosenWithin(shape, pass, bytes);
+    }
+
+    @Override
     public long scratchBytes() {
-        return 64;
+        return scratch == null ? 64 : scratch.heldBytes();
+    }
+
+    private void takeScratch(ConvolutionShape shape, ConvolutionPass pass) {
+        if (scratch != null && !scratch.run(shape, pass)) {
+            throw new AssertionError("no scratch memory for " + pass + " of " + shape);
+        }
     }
 
     @Override
     public boolean forward(ConvolutionShape shape, INDArray x, INDArray w, @Nullable INDArray bias, INDArray y) {
         check(x, w, y);
+        takeScratch(shape, ConvolutionPass.FORWARD);
         forwards.add(shape);
         double[] biases = bias == null ? new double[shape.filters()] : values(bias);
         put(y, Reference64.forward(shape, values(x), values(w), biases));
@@ -70,6 +106,8 @@ final class HostEngine implements LayerEngine {
             @Nullable INDArray db) {
         check(x, w, dy, dx, dw);
         backwards++;
+        takeScratch(shape, ConvolutionPass.BACKWARD_FILTER);
+        takeScratch(shape, ConvolutionPass.BACKWARD_DATA);
         put(dx, Reference64.inputGradient(shape, values(w), values(dy)));
         put(dw, Reference64.weightGradient(shape, values(x), values(dy)));
         if (db != null) {
@@ -137,6 +175,9 @@ final class HostEngine implements LayerEngine {
     @Override
     public void close() {
         closed = true;
+        if (scratch != null) {
+            scratch.close();
+        }
     }
 
     private void check(INDArray... arrays) {
@@ -154,16 +195,21 @@ final class HostEngine implements LayerEngine {
         return (int) (x.size(2) * x.size(3));
     }
 
+    /** Element by element, which makes no arrays. */
     static double[] values(INDArray array) {
-        return array.dup('c').data().asDouble();
+        double[] values = new double[Math.toIntExact(array.length())];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = array.getDouble(i);
+        }
+        return values;
     }
 
     private static void put(INDArray array, double[] values) {
         if (array.length() != values.length) {
             throw new AssertionError(array.length() + " elements for " + values.length);
         }
-        array.assign(org.nd4j.linalg.factory.Nd4j.createFromArray(values)
-                .castTo(array.dataType())
-                .reshape(array.shape()));
+        for (int i = 0; i < values.length; i++) {
+            array.putScalar(i, values[i]);
+        }
     }
 }

@@ -6,10 +6,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 
 /**
  * Chooses how each pass of each convolution is done, and takes another way when one fails. Within the budget the fastest, or one as fast that needs less; where
- * nothing fits into it, the way with the least scratch memory up to {@link CudnnOptions#ceilingBytes}; otherwise none.
+ * nothing fits into it, the way with the least scratch memory up to {@link CudnnOptions#ceilingBytes}, and no other is tried; otherwise none.
  *
  * <p>Bounded: after {@value #MOST} pairs of shape and pass no new ones are tuned, and what is asked for then has no way.
  * Threading: safe; two threads may tune the same pass at once.
@@ -22,6 +23,7 @@ final class AlgorithmChooser {
     private final AlgorithmStore store;
     private final String device;
     private final Map<Work, Known> all = new ConcurrentHashMap<>();
+    private volatile long most = Long.MAX_VALUE;
 
     /** What is known of a pass, and what follows. */
     private record Known(AlgorithmTable table, Optional<ConvolutionAlgorithm> way) {}
@@ -34,8 +36,13 @@ final class AlgorithmChooser {
 
     /** @param device name of the device and version of the library: what was measured elsewhere does not count */
     AlgorithmChooser(CudnnOptions options, AlgorithmStore store, String device) {
+        this(options, store, device, System::nanoTime);
+    }
+
+    /** @param clock nanoseconds, by which ways are measured */
+    AlgorithmChooser(CudnnOptions options, AlgorithmStore store, String device, LongSupplier clock) {
         this.options = options;
-        this.tuner = new AlgorithmTuner(options, System::nanoTime);
+        this.tuner = new AlgorithmTuner(options, clock);
         this.store = store;
         this.device = device;
     }
@@ -67,6 +74,22 @@ final class AlgorithmChooser {
         return false;
     }
 
+    /**
+     * From now on ways take at most {@code bytes} of scratch memory, and at most what the options say; where a pass has none, the one with
+     * the least. What is known of the ways within stays known.
+     */
+    void limit(long bytes) {
+        most = bytes;
+        all.entrySet()
+                .removeIf(each -> each.getValue().table().searchedBytes()
+                        < limitBytes(each.getKey().shape()));
+        all.replaceAll((work, known) -> known(work, known.table()));
+    }
+
+    private long limitBytes(ConvolutionShape shape) {
+        return Math.min(options.limitBytes(shape), most);
+    }
+
     /** Whether what {@code calls} do was asked for before. */
     boolean knows(ConvolutionCalls calls) {
         return all.containsKey(Work.of(calls));
@@ -82,6 +105,12 @@ final class AlgorithmChooser {
         return find(shape, pass).flatMap(Known::way);
     }
 
+    /** What {@link #choose} would answer under a {@link #limit} of {@code bytes}, of the ways known now. */
+    Optional<ConvolutionAlgorithm> chosenWithin(ConvolutionShape shape, ConvolutionPass pass, long bytes) {
+        long limit = Math.min(options.limitBytes(shape), bytes);
+        return find(shape, pass).flatMap(known -> within(known.table(), limit));
+    }
+
     /** By graphs if they have a way. */
     private Optional<Known> find(ConvolutionShape shape, ConvolutionPass pass) {
         Optional<Known> graph = Optional.ofNullable(all.get(new Work(shape, pass, true)));
@@ -91,17 +120,24 @@ final class AlgorithmChooser {
     }
 
     private Known known(Work work, AlgorithmTable table) {
-        Optional<ConvolutionAlgorithm> within = table.thriftiestWithin(options.limitBytes(work.shape()));
-        return new Known(
-                table, within.or(() -> table.smallest().filter(way -> way.scratchBytes() <= options.ceilingBytes())));
+        return new Known(table, within(table, limitBytes(work.shape())));
+    }
+
+    private Optional<ConvolutionAlgorithm> within(AlgorithmTable table, long limit) {
+        return table.thriftiestWithin(limit)
+                .or(() -> table.smallest().filter(way -> way.scratchBytes() <= options.ceilingBytes()));
     }
 
     private AlgorithmTable look(ConvolutionCalls calls) {
         String key = device + "|" + options.rules() + (calls.isGraph() ? "+graph" : "") + "|" + calls.pass() + "|"
                 + calls.shape().key();
-        long limit = options.limitBytes(calls.shape());
+        long limit = limitBytes(calls.shape());
         AlgorithmTable table = lookUpTo(key, calls, limit);
-        return table.fastestWithin(limit).isPresent() ? table : lookUpTo(key, calls, options.ceilingBytes());
+        if (table.algorithms().isEmpty()) {
+            long least = Math.max(limit, tuner.leastBytes(calls));
+            table = least <= options.ceilingBytes() ? lookUpTo(key, calls, least) : table;
+        }
+        return table.algorithms().isEmpty() ? lookUpTo(key, calls, options.ceilingBytes()) : table;
     }
 
     private AlgorithmTable lookUpTo(String key, ConvolutionCalls calls, long limit) {

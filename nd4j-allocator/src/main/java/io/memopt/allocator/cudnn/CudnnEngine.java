@@ -234,6 +234,21 @@ final class CudnnEngine implements LayerEngine {
     }
 
     @Override
+    public void limitScratch(long bytes) {
+        chooser.limit(bytes);
+        streams.values().forEach(stream -> {
+            synchronized (stream) {
+                stream.scratch.forget();
+            }
+        });
+    }
+
+    @Override
+    public Optional<ConvolutionAlgorithm> chosenWithin(ConvolutionShape shape, ConvolutionPass pass, long bytes) {
+        return chooser.chosenWithin(shape, pass, bytes);
+    }
+
+    @Override
     public long scratchBytes() {
         return streams.values().stream()
                 .mapToLong(stream -> stream.scratch.bytes())

@@ -98,6 +98,12 @@ final class Scratch implements AutoCloseable {
         }
     }
 
+    /** Gives the block back, and forgets what it was needed for. */
+    void forget() {
+        needed = 0;
+        release();
+    }
+
     /** Bytes of the block. */
     long bytes() {
         return bytes;

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt;
+
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.strategy.cudnn.CudnnLayers;
+import io.memopt.strategy.cudnn.SimulatedConvolutions;
+import java.lang.reflect.Field;
+import org.deeplearning4j.nn.api.Model;
+
+/** Puts helpers of a simulated library where {@code convolutions(CUDNN)} would put those of cuDNN. */
+public final class SimulatedEngine {
+    private SimulatedEngine() {}
+
+    /**
+     * To be called right after {@code model} was attached.
+     *
+     * @param bytesPerElement of scratch memory that the fastest way wants for each element of a convolution's input
+     */
+    public static void use(MemOpt memopt, Model model, long bytesPerElement) {
+        CudnnLayers layers = SimulatedConvolutions.layers(
+                new HelperScratch(MemoryHooks.recording().ledger()), bytesPerElement);
+        layers.attach(model);
+        try {
+            Field session = MemOpt.class.getDeclaredField("session");
+            Field cudnn = Session.class.getDeclaredField("cudnn");
+            session.setAccessible(true);
+            cudnn.setAccessible(true);
+            cudnn.set(session.get(memopt), layers);
+        } catch (ReflectiveOperationException e) {
+            throw new LinkageError("no session to put it into", e);
+        }
+    }
+}
