@@ -9,6 +9,7 @@ import io.memopt.strategy.step.StepGuard;
 import io.memopt.strategy.step.StepOptions;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +19,7 @@ final class SessionLevers implements BudgetLevers {
     private final Session session;
     private final MemOptConfig config;
     private final @Nullable StepGuard guard;
+    private Consumer<Model> arrives = its -> {};
 
     SessionLevers(Session session, MemOptConfig config) {
         this.session = session;
@@ -54,8 +56,13 @@ final class SessionLevers implements BudgetLevers {
     }
 
     @Override
+    public void onMinibatch(Consumer<Model> hears) {
+        arrives = hears;
+    }
+
+    @Override
     public void step(Model model, StepOptions options) {
-        session.replaceStep(model, options, guard);
+        session.replaceStep(model, options, guard, arrives);
     }
 
     @Override

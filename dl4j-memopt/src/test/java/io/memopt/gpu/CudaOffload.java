@@ -243,8 +243,8 @@ public final class CudaOffload {
         long after = MemoryHooks.recording().ledger().reservedBytes(MemorySpace.PINNED);
         double sum = Nd4j.ones(1000).addi(1).sumNumber().doubleValue();
         MemoryHooks.uninstall();
-        return "a page-locked block of 2^" + IMPOSSIBLE + " B: refused " + refused + ", in the books " + (after - before)
-                + " B, the next operations give " + sum + " of 2000.0";
+        return "a page-locked block of 2^" + IMPOSSIBLE + " B: refused " + refused + ", in the books "
+                + (after - before) + " B, the next operations give " + sum + " of 2000.0";
     }
 
     private static CopyFigures figures() {

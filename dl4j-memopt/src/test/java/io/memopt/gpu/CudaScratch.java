@@ -42,6 +42,9 @@ public final class CudaScratch {
     private final int batch;
     private final int steps;
 
+    /** By cuDNN's engine for itself, at the end of the latest training. */
+    private long heldBytes;
+
     private CudaScratch(PrintWriter out, Path cache, String[] network) {
         this.out = out;
         this.cache = cache;
@@ -89,7 +92,7 @@ public final class CudaScratch {
         BudgetReport report = train(bytes);
         long actual = report.actualPeakBytes().orElseThrow();
         print(
-                "  %s within %.2f MB: %s; predicted %.2f MB and %.3f ms, actual %.2f MB and %.3f ms, decided with %.2f MB",
+                "  %s within %.2f MB: %s; predicted %.3f MB and %.3f ms, actual %.3f MB and %.3f ms, %.2f MB of scratch beside it, decided with %.2f MB",
                 actual <= bytes ? "met" : "EXCEEDED",
                 bytes / MB,
                 report.chosen().strategy(),
@@ -97,6 +100,7 @@ public final class CudaScratch {
                 report.chosen().stepMillis(),
                 actual / MB,
                 report.actualStepMillis().orElse(0),
+                heldBytes / MB,
                 report.decidingBytes() / MB);
         print("%s", report);
         return report;
@@ -106,6 +110,7 @@ public final class CudaScratch {
         MemoryHooks.uninstall();
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
         System.gc();
+        MemoryHooks.install(); // so that the books have the parameters
         Model model = kind.create();
         MemOptConfig config = MemOptConfig.builder()
                 .budget(budget + " B")
@@ -115,14 +120,18 @@ public final class CudaScratch {
                 .history(0)
                 .build();
         DataSet[] data = {kind.data(batch, 0), kind.data(batch, 1)};
+        System.gc();
         try (MemOpt memopt = MemOpt.attach(model, config)) {
             for (int i = 0; i < steps; i++) {
                 Networks.fit(model, data[i % data.length]);
                 Nd4j.getExecutioner().commit();
             }
+            heldBytes = memopt.convolutions().orElseThrow().scratchBytes();
             return memopt.budget().orElseThrow();
         } finally {
-            Arrays.stream(data).flatMap(each -> Stream.of(each.getFeatures(), each.getLabels())).forEach(INDArray::close);
+            Arrays.stream(data)
+                    .flatMap(each -> Stream.of(each.getFeatures(), each.getLabels()))
+                    .forEach(INDArray::close);
             MemoryHooks.uninstall();
         }
     }

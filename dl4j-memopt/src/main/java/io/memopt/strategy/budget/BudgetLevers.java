@@ -6,6 +6,7 @@ import io.memopt.strategy.Reuse;
 import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.step.StepOptions;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 
@@ -25,6 +26,9 @@ public interface BudgetLevers {
 
     /** Gives {@code model} its own step back. */
     void release(Model model);
+
+    /** Has {@code hears} called with the network, before anything is computed of a minibatch, in steps that begin from now on. */
+    default void onMinibatch(Consumer<Model> hears) {}
 
     /** Trains {@code model} by {@code options} from now on, whatever was set before. */
     void step(Model model, StepOptions options);

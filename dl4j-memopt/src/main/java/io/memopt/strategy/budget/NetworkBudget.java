@@ -23,10 +23,12 @@ import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.TrainingSteps;
 import java.lang.ref.WeakReference;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
@@ -53,6 +55,9 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private static final double NANOS_PER_MILLI = 1e6;
     /** Iterations that the actual time is the median of. */
     private static final int KEPT = 256;
+    /** Of examples, beyond which no more are rehearsed. */
+    private static final int MOST_SHAPES = 4096;
+
     /** The first iteration makes the updater's state, and its begin lies before the decision. */
     private static final int UNTIMED = 2;
 
@@ -70,6 +75,11 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private int iterations;
     private volatile @Nullable BudgetReport outcome;
     private @Nullable ActualPeak actual;
+    /** Of the minibatch that was decided for. */
+    private long minibatchBytes;
+
+    private String minibatchShapes = "";
+    private final Set<String> itemShapes = new HashSet<>();
     private boolean toldLarger;
     private boolean toldWorker;
     /** Nobody knows what training takes, so that it goes on as it is. */
@@ -127,6 +137,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     public static NetworkBudget begin(
             Model model, TrainingTracker tracker, BudgetLevers levers, BudgetOptions options, StepOptions asked) {
         NetworkBudget budget = new NetworkBudget(model, tracker, levers, options, asked);
+        levers.onMinibatch(budget::arrives);
         tracker.addModelObserver(budget);
         tracker.addObserver(budget);
         return budget;
@@ -165,8 +176,11 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
             first.pause(); // The step that is chosen takes the place of the network's own.
             try {
                 BudgetReport decided = decided(model, others, fresh);
-                long minibatch = HeldMinibatch.of(model).bytes();
-                keep(decided, new ActualPeak(ledger, space, name, fresh, begun, minibatch));
+                HeldMinibatch held = HeldMinibatch.of(model);
+                minibatchBytes = held.bytes();
+                minibatchShapes = held.shapes();
+                itemShapes.add(held.itemShapes());
+                keep(decided, new ActualPeak(ledger, space, name, fresh, begun, minibatchBytes));
             } catch (BudgetException e) {
                 undo(model, fresh);
                 throw e;
@@ -259,7 +273,8 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     }
 
     private BudgetProfile.Remembered decidedAnew(Model model, long limit) {
-        Terms terms = Terms.of(model, levers.guards(), options, asked, limit);
+        long kept = levers.scratch(model).map(NetworkScratch::keptBytes).orElse(0L);
+        Terms terms = Terms.of(model, levers.guards(), options, asked, limit, kept);
         BudgetPlanner.Decision decision = BudgetPlanner.decide(model, tracker, levers, modes, terms);
         List<BudgetRow> rows =
                 decision.prices().ways().stream().map(way -> row(decision, way)).toList();
@@ -377,18 +392,37 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         }
     }
 
-    @Override
-    public void gradientsComputed(Model model) {
+    /** A minibatch is about to be computed: one of other shapes needs plans of its own, and a larger one is not within the budget. */
+    private void arrives(Model model) {
         BudgetReport decided = outcome;
-        if (decided != null && !toldLarger && isOf(model) && model.batchSize() > decided.batch()) {
+        if (decided == null || !isOf(model)) {
+            return;
+        }
+        HeldMinibatch held = HeldMinibatch.of(model);
+        boolean larger = held.bytes() > minibatchBytes;
+        boolean fresh = itemShapes.size() < MOST_SHAPES && itemShapes.add(held.itemShapes());
+        boolean served = !fresh || decided.chosen().reuse() != Reuse.PLANNED || rehearsed(model, held);
+        if (!toldLarger && (larger || !served)) {
             toldLarger = true;
             log.warn(
-                    "{} is trained with {} at once; the budget of {} was decided for {} and does not hold."
-                            + " Give rehearse() the largest minibatch.",
+                    "{} is trained with a minibatch of {}; the budget of {} was decided for {} and does not hold.{}",
                     name,
-                    Count.of(model.batchSize(), "example"),
+                    held.shapes(),
                     ByteSize.format(decided.limitBytes()),
-                    decided.batch());
+                    minibatchShapes,
+                    larger ? " Give rehearse() the largest minibatch." : "");
+        }
+    }
+
+    /** With a few examples: else the first pass would take what it takes without a plan. */
+    private boolean rehearsed(Model model, HeldMinibatch held) {
+        if (held.rows() < PassMemory.HIGH) {
+            return true;
+        }
+        try {
+            return levers.rehearse(model, examples -> held.give(0, examples));
+        } finally {
+            held.restore();
         }
     }
 

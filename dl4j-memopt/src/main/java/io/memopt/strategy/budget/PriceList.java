@@ -13,7 +13,7 @@ import java.util.OptionalLong;
  * What every way to train takes, for one network and one size of minibatch:
  *
  * <pre>
- *   parameters + gradients + updater state + minibatch (+ sum of gradients, where there are several)
+ *   parameters + gradients + updater state + minibatch (+ what helpers keep) (+ sum of gradients, where there are several)
  *     (- updater state, where that is offloaded) (+ copies of a guard) (+ a copy in half precision)
  *     + workspaces or arena, and arrays outside them, of the largest part of the minibatch
  *     (+ scratch memory of its convolutions that does not lie in the arena)
@@ -42,7 +42,7 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
      * @param copyBytes parameters and gradients of the copy that computes in another precision
      * @param guardBytes what a guarded step keeps; 0 for none, as in Deeplearning4j's own way
      * @param fileGuardBytes the same where the updater's state, and with it the copy that is kept of it, is offloaded
-     * @param minibatchBytes inputs, labels and masks
+     * @param minibatchBytes inputs, labels and masks, and what helpers of layers keep from pass to pass
      * @param partsAllowed whether a minibatch may be computed in parts
      * @param fileAllowed whether the updater's state may be offloaded
      * @param sums whether gradients are summed even for whole minibatches

@@ -111,7 +111,9 @@ public final class CudnnLayers implements AutoCloseable {
                         settings.reuseForward() && layer == layers[i] && ForwardReuseRule.allows(model, layer, i);
                 addConvolution((ConvolutionLayer) layer, nameOf(layer, i), reuse, helpers);
             } else if (layer.getClass() == BatchNormalization.class && settings.normalization()) {
-                addNormalization((BatchNormalization) layer, nameOf(layer, i), helpers);
+                BatchNormalization normalization = (BatchNormalization) layer;
+                addNormalization(normalization, nameOf(layer, i), helpers);
+                helpers.scratch().keeps(keptBytes(normalization));
             }
         }
         if (settings.joinStatistics()) {
@@ -209,6 +211,11 @@ public final class CudnnLayers implements AutoCloseable {
         networks.clear();
         cache.save();
         engine.close();
+    }
+
+    private long keptBytes(BatchNormalization layer) {
+        int arrays = settings.joinStatistics() ? RunningStatistics.ARRAYS : EngineNormalization.ARRAYS;
+        return arrays * Float.BYTES * layer.layerConf().getNOut();
     }
 
     private void addConvolution(ConvolutionLayer layer, String name, boolean reuse, Helpers helpers) {

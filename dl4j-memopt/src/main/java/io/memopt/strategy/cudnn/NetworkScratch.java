@@ -35,6 +35,7 @@ public final class NetworkScratch {
     private final LayerEngine engine;
     private final Runnable limited;
     private volatile long limit = UNLIMITED;
+    private long keptBytes;
     private volatile @Nullable Listener listener;
 
     /** Hears of each pass that an engine is about to compute. */
@@ -71,6 +72,15 @@ public final class NetworkScratch {
 
     long limitBytes() {
         return limit;
+    }
+
+    void keeps(long bytes) {
+        keptBytes += bytes;
+    }
+
+    /** Bytes of arrays that helpers of the network make with its first pass and keep: statistics of batch normalisations. */
+    public long keptBytes() {
+        return keptBytes;
     }
 
     /** Bytes held now, by all networks together. */

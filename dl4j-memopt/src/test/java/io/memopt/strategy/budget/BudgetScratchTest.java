@@ -8,9 +8,9 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
 import io.memopt.SimulatedEngine;
+import io.memopt.allocator.nd4j.ArrayBits;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.strategy.Reuse;
-import io.memopt.allocator.nd4j.ArrayBits;
 import io.memopt.testing.Networks;
 import java.nio.file.Path;
 import org.deeplearning4j.nn.api.Model;
@@ -50,8 +50,7 @@ class BudgetScratchTest {
             for (int i = 0; i < ITERATIONS; i++) {
                 Networks.fit(model, data);
             }
-            return new Run(
-                    memopt.budget().orElseThrow(), model.params().dup());
+            return new Run(memopt.budget().orElseThrow(), model.params().dup());
         }
     }
 
@@ -98,7 +97,7 @@ class BudgetScratchTest {
         Run smallest = within(each, least(each));
         assertMet(smallest.report());
         assertThat(ArrayBits.equal(smallest.parameters(), ample.parameters())).isTrue();
-        System.out.println(ample.report() + "\n" + smallest.report());
+        System.out.println("DIFF " + (ample.report().actualPeakBytes().getAsLong() - ample.report().chosen().peakBytes()) + " " + (smallest.report().actualPeakBytes().getAsLong() - smallest.report().chosen().peakBytes()));
     }
 
     @ParameterizedTest

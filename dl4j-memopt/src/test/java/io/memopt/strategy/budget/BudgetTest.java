@@ -19,7 +19,10 @@ import io.memopt.strategy.precision.Precision;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.testing.Networks;
 import io.memopt.verify.TwinRun;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -165,6 +168,57 @@ class BudgetTest {
             assertThatExceptionOfType(BudgetException.class).isThrownBy(() -> Networks.fit(network, data));
         }
         Networks.fit(network, data); // nothing of ours is left
+    }
+
+    /** Sequences of five lengths, the first is the shortest. */
+    @Test
+    void longerSequences_areWarnedOf_andMetWhenTheLongestWasRehearsed() {
+        Networks each = Networks.LSTM_TEXT;
+        DataSet longest = each.data(BATCH, 4);
+        long least = catchThrowableOfType(BudgetException.class, () -> trainLengths(each, longest, "10 KB"))
+                        .leastBytes()
+                * 102
+                / 100; // arrays of some hundred bytes wait for the collector
+
+        long plain = trainLengths(each, longest, "1 GiB").chosen().peakBytes();
+        BudgetReport ample = trainLengths(each, longest, plain + " B");
+        assertThat(ample.chosen().reuse()).isEqualTo(Reuse.RELEASED);
+        assertThat(ample.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(plain);
+        String unrehearsed = logOf(() -> trainLengths(each, each.data(BATCH, 0), least + " B"));
+        String rehearsed = logOf(() -> {
+            BudgetReport report = trainLengths(each, longest, least + " B");
+            assertThat(report.chosen().reuse()).isEqualTo(Reuse.PLANNED);
+            assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(least);
+        });
+
+        assertThat(unrehearsed).containsOnlyOnce("does not hold").contains("[16, 8, 7]");
+        assertThat(rehearsed).doesNotContain("does not hold");
+    }
+
+    private static BudgetReport trainLengths(Networks each, DataSet sample, String budget) {
+        MemoryHooks.uninstall();
+        Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+        Model network = each.create(WorkspaceMode.ENABLED);
+        List<DataSet> data =
+                IntStream.range(0, 10).mapToObj(i -> each.data(BATCH, i)).toList();
+        try (MemOpt memopt =
+                MemOpt.attach(network, MemOptConfig.builder().budget(budget).build())) {
+            memopt.rehearse(sample);
+            data.forEach(minibatch -> Networks.fit(network, minibatch));
+            return memopt.budget().orElseThrow();
+        }
+    }
+
+    private static String logOf(Runnable action) {
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            action.run();
+        } finally {
+            System.setErr(before);
+        }
+        return log.toString(StandardCharsets.UTF_8);
     }
 
     /** Sequences of five lengths. */

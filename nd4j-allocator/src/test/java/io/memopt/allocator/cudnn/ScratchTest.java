@@ -62,6 +62,23 @@ class ScratchTest {
     }
 
     @Test
+    void forget_givesTheBlockBack_alsoWhatWasNeeded() {
+        HostSource source = new HostSource(1000);
+        Scratch scratch = new Scratch(source);
+        scratch.place(500);
+
+        scratch.forget();
+
+        assertThat(source.live).isEmpty();
+        scratch.place(30);
+        scratch.beginTrials();
+        scratch.place(400);
+        scratch.endTrials();
+        assertThat(scratch.bytes()).isZero();
+        scratch.close();
+    }
+
+    @Test
     void place_whereBytesAreSpare_holdsNone() {
         HostSource source = new HostSource(1000);
         Scratch scratch = new Scratch(source);
