@@ -22,6 +22,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
@@ -198,7 +199,7 @@ public final class CudaFit {
         }
         long peak = window.take().reservedBytes(space) - before + bytes(largest);
         window.close();
-        minibatches.forEach(each -> arrays(each).forEach(INDArray::close));
+        minibatches.forEach(each -> arrays(each).filter(INDArray::closeable).forEach(INDArray::close));
         double[] steady = Arrays.copyOfRange(millis, millis.length / 2, millis.length);
         Arrays.sort(steady);
         return new Run(parameters(model), peak, steady[steady.length / 2], remark);
@@ -223,7 +224,7 @@ public final class CudaFit {
                         minibatch.getLabels(),
                         minibatch.getFeaturesMaskArray(),
                         minibatch.getLabelsMaskArray())
-                .filter(array -> array != null && array.closeable());
+                .filter(Objects::nonNull);
     }
 
     private static List<Float> parameters(Model model) {

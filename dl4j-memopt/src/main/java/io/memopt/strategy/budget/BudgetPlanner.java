@@ -50,8 +50,6 @@ final class BudgetPlanner {
     private final LayerModes modes;
     private final HeldMinibatch held;
     private final Terms terms;
-    private final Map<PassKind, PassMemory> memories;
-    private final ScratchLever scratch;
     private final PriceList prices;
     private final Keep keepsLeast;
     private final StepTimes times;
@@ -71,8 +69,8 @@ final class BudgetPlanner {
         this.modes = modes;
         this.held = held;
         this.terms = terms;
-        this.memories = trial.memories();
-        this.scratch = levers.scratch(model)
+        Map<PassKind, PassMemory> memories = trial.memories();
+        ScratchLever scratch = levers.scratch(model)
                 .map(its -> ScratchTrial.of(its, terms, memories))
                 .orElseGet(ScratchLever::none);
         this.prices = PriceList.of(terms.fixed(), trial.plainKind(), trial.plain(), memories, scratch);
@@ -94,7 +92,7 @@ final class BudgetPlanner {
         HeldMinibatch held = HeldMinibatch.of(model);
         levers.reuse(Reuse.RELEASED);
         Optional<NetworkScratch> scratch = levers.scratch(model);
-        scratch.ifPresent(its -> its.limit(0)); // what convolutions take is found out for whole minibatches
+        scratch.ifPresent(its -> its.limit(0, 0)); // what convolutions take is found out for whole minibatches
         Trial trial = Trial.of(model, tracker, held, terms, modes, scratch);
         return new BudgetPlanner(model, tracker, levers, modes, held, terms, trial).decide();
     }
@@ -173,14 +171,12 @@ final class BudgetPlanner {
         }
         levers.reuse(way.reuse());
         levers.step(model, way.step(model.batchSize(), asked));
-        levers.scratch(model).ifPresent(its -> its.limit(0)); // plans are proved with the same ways throughout
+        levers.scratch(model).ifPresent(its -> its.limit(0, 0)); // plans are proved with the same ways throughout
         try {
             return levers.rehearse(model, examples -> held.give(0, examples));
         } finally {
             held.restore();
-            levers.scratch(model)
-                    .filter(its -> way.scratchBytes() != Way.NO_SCRATCH)
-                    .ifPresent(its -> its.limit(way.scratchBytes()));
+            levers.scratch(model).ifPresent(way::limit);
         }
     }
 
@@ -205,19 +201,7 @@ final class BudgetPlanner {
             } finally {
                 held.restore();
             }
-            if (takesMoreScratch(way)) {
-                unprovable.add(way);
-            }
         }
-    }
-
-    /** Whether less scratch memory lay in the arena than was foreseen. */
-    private boolean takesMoreScratch(Way way) {
-        PassMemory memory = memories.get(way.pass());
-        long foreseen = memory == null
-                ? 0
-                : scratch.besideBytes(memory, way.reuse(), way.partOf(prices.batch()), way.scratchBytes());
-        return levers.scratch(model).filter(its -> its.heldBytes() > foreseen).isPresent();
     }
 
     /** Median, since the time of an iteration that it is compared with is one, of the later half, which the JVM has compiled. */

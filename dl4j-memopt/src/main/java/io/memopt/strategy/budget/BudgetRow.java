@@ -20,6 +20,7 @@ import java.util.Objects;
  * @param parts that a minibatch is computed in, 1 for whole minibatches
  * @param stateInFile whether the updater's state is offloaded, likewise
  * @param scratchBytes most scratch memory that a pass of a convolution may take, see {@code Convolutions}; -1 where none is taken at all
+ * @param scratchAloneBytes most of it that does not lie in an arena
  * @param exactness what it does to results
  * @param peakBytes most bytes at once, see {@link BudgetReport} for what counts
  * @param stepMillis time of an iteration
@@ -34,6 +35,7 @@ public record BudgetRow(
         int parts,
         boolean stateInFile,
         long scratchBytes,
+        long scratchAloneBytes,
         Exactness exactness,
         long peakBytes,
         double stepMillis) {

@@ -211,7 +211,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         fresh.close();
         modes.close();
         levers.release(model);
-        levers.scratch(model).ifPresent(its -> its.limit(NetworkScratch.UNLIMITED));
+        levers.scratch(model).ifPresent(its -> its.limit(NetworkScratch.UNLIMITED, NetworkScratch.UNLIMITED));
         first.resume();
     }
 
@@ -334,6 +334,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
                 way.parts(),
                 way.stateInFile(),
                 way.scratchBytes(),
+                way.scratchAloneBytes(),
                 way.exactness(),
                 priced.bytes(),
                 decision.times().step(way) / NANOS_PER_MILLI);

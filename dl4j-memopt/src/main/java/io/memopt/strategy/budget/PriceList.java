@@ -15,7 +15,7 @@ import java.util.OptionalLong;
  * <pre>
  *   parameters + gradients + updater state + minibatch (+ what helpers keep) (+ sum of gradients, where there are several)
  *     (- updater state, where that is offloaded) (+ copies of a guard) (+ a copy in half precision)
- *     + workspaces or arena, and arrays outside them, of the largest part of the minibatch
+ *     + some small arrays + workspaces or arena, and arrays outside them, of the largest part of the minibatch
  *     (+ scratch memory of its convolutions that does not lie in the arena)
  * </pre>
  *
@@ -26,6 +26,9 @@ import java.util.OptionalLong;
 record PriceList(int batch, Priced plain, List<Priced> ways) {
     /** Parts that minibatches are computed in, as far as they have so many examples. */
     private static final int[] PARTS = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
+
+    /** What ND4J makes of small arrays, once and for good or until the collector comes; a few hundred bytes were seen. */
+    private static final long SMALL_BYTES = 4096;
 
     /** Sized arenas take no less than planned ones, and no less time. */
     private static final List<Reuse> KINDS = List.of(Reuse.RELEASED, Reuse.PLANNED);
@@ -94,6 +97,7 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
                     + flat.gradients()
                     + flat.updater()
                     + minibatchBytes
+                    + SMALL_BYTES
                     + (sums ? flat.gradients() : 0);
         }
 
@@ -122,11 +126,13 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
             Optional<PassMemory> plain,
             Map<PassKind, PassMemory> memories,
             ScratchLever scratch) {
-        Way own = new Way(plainKind, 1, false, Reuse.OFF, scratch.limits().get(0));
-        long plainBytes = plain.map(its -> its.bytes(own.reuse(), fixed.batch).orElse(0)
-                        + scratch.besideBytes(its, own.reuse(), fixed.batch, own.scratchBytes()))
+        long all = scratch.limits().get(0);
+        Way own = new Way(plainKind, 1, false, Reuse.OFF);
+        long beside = plain.map(its -> scratch.besideBytes(its, own.reuse(), fixed.batch, all))
                 .orElse(0L);
-        Priced unchanged = new Priced(own, fixed.unguarded() + plainBytes);
+        long plainBytes =
+                plain.map(its -> its.bytes(own.reuse(), fixed.batch).orElse(0)).orElse(0L);
+        Priced unchanged = new Priced(own.withScratch(all, beside), fixed.unguarded() + plainBytes + beside);
         return new PriceList(fixed.batch, unchanged, waysOf(fixed, memories, scratch));
     }
 
@@ -154,11 +160,10 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
         return bytes.isEmpty()
                 ? List.of()
                 : scratch.limits().stream()
-                        .map(limit -> new Priced(
-                                way.withScratch(limit),
-                                rest
-                                        + bytes.getAsLong()
-                                        + scratch.besideBytes(memory, way.reuse(), way.partOf(fixed.batch), limit)))
+                        .map(limit -> {
+                            long beside = scratch.besideBytes(memory, way.reuse(), way.partOf(fixed.batch), limit);
+                            return new Priced(way.withScratch(limit, beside), rest + bytes.getAsLong() + beside);
+                        })
                         .toList();
     }
 }

@@ -48,7 +48,7 @@ final class ScratchTrial {
                 shapes.stream().mapToLong(NetworkScratch::arrayBytes).max().orElse(0);
         long room =
                 terms.limitBytes() - terms.limitBytes() / MARGIN - terms.fixed().heldBytes() - arrays;
-        scratch.limit(Math.max(0, room));
+        scratch.limit(Math.max(0, room), Math.max(0, room));
         scratch.measure(shapes);
     }
 }

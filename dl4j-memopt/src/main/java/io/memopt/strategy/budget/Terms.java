@@ -28,8 +28,7 @@ record Terms(PriceList.Fixed fixed, long limitBytes, StepOptions asked, Exactnes
      *
      * @param keptBytes of arrays that helpers of its layers keep
      */
-    static Terms of(
-            Model model, boolean guards, BudgetOptions options, StepOptions asked, long limit, long keptBytes) {
+    static Terms of(Model model, boolean guards, BudgetOptions options, StepOptions asked, long limit, long keptBytes) {
         FlatBytes flat = FlatBytes.of(model);
         boolean sums = asked.accumulate() > 1;
         long sum = sums ? flat.gradients() : 0;

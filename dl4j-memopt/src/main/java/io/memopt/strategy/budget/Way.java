@@ -6,6 +6,7 @@ import io.memopt.allocator.event.Count;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.analysis.Exactness;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.offload.Offload;
 import io.memopt.strategy.step.StepOptions;
 import java.util.ArrayList;
@@ -19,24 +20,33 @@ import java.util.Optional;
  * @param parts that a minibatch is computed in
  * @param stateInFile whether the updater's state is offloaded: to a mapped file or, with CUDA, the host
  * @param scratchBytes most scratch memory that a pass of a convolution may take; {@link #NO_SCRATCH} where none is taken at all
+ * @param scratchAloneBytes most of it that does not lie in an arena
  */
-record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse, long scratchBytes) {
+record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse, long scratchBytes, long scratchAloneBytes) {
     /** Convolutions are Deeplearning4j's own. */
     static final long NO_SCRATCH = -1;
 
     /** Without an engine that takes scratch memory. */
     Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
-        this(pass, parts, stateInFile, reuse, NO_SCRATCH);
+        this(pass, parts, stateInFile, reuse, NO_SCRATCH, 0);
     }
 
     /** That of {@code row}. */
     static Way of(BudgetRow row) {
         PassKind pass = new PassKind(new Keep(row.cuts()), row.keptInFiles(), row.caching(), row.precision());
-        return new Way(pass, row.parts(), row.stateInFile(), row.reuse(), row.scratchBytes());
+        return new Way(pass, row.parts(), row.stateInFile(), row.reuse(), row.scratchBytes(), row.scratchAloneBytes());
     }
 
-    Way withScratch(long bytes) {
-        return new Way(pass, parts, stateInFile, reuse, bytes);
+    /** Has {@code scratch} keep to what convolutions may take. */
+    void limit(NetworkScratch scratch) {
+        boolean limits = scratchBytes != NO_SCRATCH;
+        scratch.limit(
+                limits ? scratchBytes : NetworkScratch.UNLIMITED,
+                limits ? scratchAloneBytes : NetworkScratch.UNLIMITED);
+    }
+
+    Way withScratch(long bytes, long aloneBytes) {
+        return new Way(pass, parts, stateInFile, reuse, bytes, aloneBytes);
     }
 
     Exactness exactness() {

@@ -16,6 +16,7 @@ import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.ToLongFunction;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.layers.convolution.ConvolutionLayer;
@@ -42,12 +43,16 @@ public final class CudnnLayers implements AutoCloseable {
     private static final HelperField X_HAT = new HelperField(BatchNormalization.class, "xHat");
     private static final HelperField X_MU = new HelperField(BatchNormalization.class, "xMu");
 
+    /** Deeplearning4j makes a bias and a gradient of it for helpers of layers that have none. */
+    private static final int DUMMIES = 2;
+
     private final LayerEngine engine;
     private final Convolutions settings;
     private final AlgorithmFile cache;
     private final Refusals refusals = new Refusals();
     private final List<Helpers> networks = new ArrayList<>();
     private long scratchLimit = NetworkScratch.UNLIMITED;
+    private long scratchAloneLimit = NetworkScratch.UNLIMITED;
 
     /** What was put into one network; holds neither it nor its layers. */
     private record Helpers(
@@ -146,14 +151,20 @@ public final class CudnnLayers implements AutoCloseable {
 
     /** The engine keeps to the least of all networks' limits. */
     private synchronized void limitScratch() {
-        long least = networks.stream()
-                .mapToLong(its -> its.scratch().limitBytes())
+        long least = least(NetworkScratch::limitBytes);
+        long leastAlone = least(NetworkScratch::aloneLimitBytes);
+        if (least != scratchLimit || leastAlone != scratchAloneLimit) {
+            scratchLimit = least;
+            scratchAloneLimit = leastAlone;
+            engine.limitScratch(least, leastAlone);
+        }
+    }
+
+    private long least(ToLongFunction<NetworkScratch> limit) {
+        return networks.stream()
+                .mapToLong(its -> limit.applyAsLong(its.scratch()))
                 .min()
                 .orElse(NetworkScratch.UNLIMITED);
-        if (least != scratchLimit) {
-            scratchLimit = least;
-            engine.limitScratch(least);
-        }
     }
 
     private @Nullable Helpers find(Model model) {
@@ -215,7 +226,7 @@ public final class CudnnLayers implements AutoCloseable {
 
     private long keptBytes(BatchNormalization layer) {
         int arrays = settings.joinStatistics() ? RunningStatistics.ARRAYS : EngineNormalization.ARRAYS;
-        return arrays * Float.BYTES * layer.layerConf().getNOut();
+        return layer.layerConf().getNOut() * Float.BYTES * arrays;
     }
 
     private void addConvolution(ConvolutionLayer layer, String name, boolean reuse, Helpers helpers) {
@@ -231,6 +242,9 @@ public final class CudnnLayers implements AutoCloseable {
         Object before = CONVOLUTION.get(layer);
         CONVOLUTION.set(layer, helper);
         helpers.convolutions().add(helper);
+        if (!configuration.hasBias()) {
+            helpers.scratch().keeps(configuration.getNOut() * Float.BYTES * DUMMIES);
+        }
         WeakReference<ConvolutionLayer> reference = new WeakReference<>(layer);
         helpers.removals().add(() -> {
             ConvolutionLayer known = reference.get();

@@ -35,6 +35,7 @@ public final class NetworkScratch {
     private final LayerEngine engine;
     private final Runnable limited;
     private volatile long limit = UNLIMITED;
+    private volatile long aloneLimit = UNLIMITED;
     private long keptBytes;
     private volatile @Nullable Listener listener;
 
@@ -64,10 +65,17 @@ public final class NetworkScratch {
     /**
      * From now on passes take ways with at most {@code bytes} of scratch memory where they have one, or else the one with the least; see
      * {@link LayerEngine#limitScratch}. The smallest limit of all networks counts for each of them.
+     *
+     * @param aloneBytes most of it that does not lie in an arena
      */
-    public void limit(long bytes) {
+    public void limit(long bytes, long aloneBytes) {
         limit = bytes;
+        aloneLimit = aloneBytes;
         limited.run();
+    }
+
+    long aloneLimitBytes() {
+        return aloneLimit;
     }
 
     long limitBytes() {
@@ -78,14 +86,9 @@ public final class NetworkScratch {
         keptBytes += bytes;
     }
 
-    /** Bytes of arrays that helpers of the network make with its first pass and keep: statistics of batch normalisations. */
+    /** Bytes of arrays that helpers of the network make with its first pass and keep, or Deeplearning4j for them: statistics, biases of layers without. */
     public long keptBytes() {
         return keptBytes;
-    }
-
-    /** Bytes held now, by all networks together. */
-    public long heldBytes() {
-        return engine.scratchBytes();
     }
 
     /** How a pass would be computed under a limit of {@code bytes}, as far as ways are known; see {@link LayerEngine#chosenWithin}. */

@@ -76,9 +76,9 @@ public final class SimulatedScratch implements AutoCloseable {
         return chooser.chosenWithin(shape, pass, bytes);
     }
 
-    public void limit(long bytes) {
-        chooser.limit(bytes);
-        scratch.forget();
+    public void limit(long bytes, long aloneBytes) {
+        chooser.limit(bytes, aloneBytes);
+        scratch.limit(aloneBytes);
     }
 
     public long heldBytes() {
@@ -146,6 +146,11 @@ public final class SimulatedScratch implements AutoCloseable {
                 Pointer.memset(new DevicePlace(place), -1, way.scratchBytes());
             }
             return true;
+        }
+
+        @Override
+        public boolean hasRoom(long bytes) {
+            return scratch.hasRoom(bytes);
         }
 
         @Override

@@ -50,7 +50,10 @@ class BudgetScratchTest {
             for (int i = 0; i < ITERATIONS; i++) {
                 Networks.fit(model, data);
             }
-            return new Run(memopt.budget().orElseThrow(), model.params().dup());
+            BudgetReport report = memopt.budget().orElseThrow();
+            assertThat(memopt.summary().toJson().replace(" ", ""))
+                    .contains("\"scratchBytes\":" + report.chosen().scratchBytes());
+            return new Run(report, model.params().dup());
         }
     }
 
@@ -97,7 +100,6 @@ class BudgetScratchTest {
         Run smallest = within(each, least(each));
         assertMet(smallest.report());
         assertThat(ArrayBits.equal(smallest.parameters(), ample.parameters())).isTrue();
-        System.out.println("DIFF " + (ample.report().actualPeakBytes().getAsLong() - ample.report().chosen().peakBytes()) + " " + (smallest.report().actualPeakBytes().getAsLong() - smallest.report().chosen().peakBytes()));
     }
 
     @ParameterizedTest

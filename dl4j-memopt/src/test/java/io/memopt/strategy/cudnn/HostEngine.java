@@ -63,9 +63,9 @@ final class HostEngine implements LayerEngine {
     }
 
     @Override
-    public void limitScratch(long bytes) {
+    public void limitScratch(long bytes, long aloneBytes) {
         if (scratch != null) {
-            scratch.limit(bytes);
+            scratch.limit(bytes, aloneBytes);
         }
     }
 

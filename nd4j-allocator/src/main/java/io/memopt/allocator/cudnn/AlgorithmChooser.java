@@ -24,6 +24,8 @@ final class AlgorithmChooser {
     private final String device;
     private final Map<Work, Known> all = new ConcurrentHashMap<>();
     private volatile long most = Long.MAX_VALUE;
+    /** See {@link #limit}. */
+    private volatile long mostAlone = Long.MAX_VALUE;
 
     /** What is known of a pass, and what follows. */
     private record Known(AlgorithmTable table, Optional<ConvolutionAlgorithm> way) {}
@@ -63,23 +65,36 @@ final class AlgorithmChooser {
 
     /** Runs {@code calls} the way chosen, or the next best when the library refuses; false when none is left. */
     boolean run(ConvolutionCalls calls) {
-        Optional<ConvolutionAlgorithm> way = choose(calls);
+        Optional<ConvolutionAlgorithm> way = wayNow(calls);
         while (way.isPresent()) {
             if (calls.run(way.get())) {
                 return true;
             }
             strike(calls, way.get());
-            way = choose(calls);
+            way = wayNow(calls);
         }
         return false;
+    }
+
+    /** The way chosen, or where there is no room for its scratch memory now another, this once. */
+    private Optional<ConvolutionAlgorithm> wayNow(ConvolutionCalls calls) {
+        Optional<ConvolutionAlgorithm> way = choose(calls);
+        if (way.isEmpty() || calls.hasRoom(way.get().scratchBytes())) {
+            return way;
+        }
+        Known known = all.get(Work.of(calls));
+        return known == null ? way : within(known.table(), searchBytes(calls.shape()));
     }
 
     /**
      * From now on ways take at most {@code bytes} of scratch memory, and at most what the options say; where a pass has none, the one with
      * the least. What is known of the ways within stays known.
+     *
+     * @param aloneBytes most scratch memory that is no one else's: new passes are tuned with that much
      */
-    void limit(long bytes) {
+    void limit(long bytes, long aloneBytes) {
         most = bytes;
+        mostAlone = aloneBytes;
         all.entrySet()
                 .removeIf(each -> each.getValue().table().searchedBytes()
                         < limitBytes(each.getKey().shape()));
@@ -88,6 +103,10 @@ final class AlgorithmChooser {
 
     private long limitBytes(ConvolutionShape shape) {
         return Math.min(options.limitBytes(shape), most);
+    }
+
+    private long searchBytes(ConvolutionShape shape) {
+        return Math.min(limitBytes(shape), mostAlone);
     }
 
     /** Whether what {@code calls} do was asked for before. */
@@ -131,7 +150,7 @@ final class AlgorithmChooser {
     private AlgorithmTable look(ConvolutionCalls calls) {
         String key = device + "|" + options.rules() + (calls.isGraph() ? "+graph" : "") + "|" + calls.pass() + "|"
                 + calls.shape().key();
-        long limit = limitBytes(calls.shape());
+        long limit = searchBytes(calls.shape());
         AlgorithmTable table = lookUpTo(key, calls, limit);
         if (table.algorithms().isEmpty()) {
             long least = Math.max(limit, tuner.leastBytes(calls));

@@ -19,8 +19,11 @@ public interface LayerEngine extends ConvolutionEngine, NormalizationEngine, Aut
      * From now on passes take ways with at most {@code bytes} of scratch memory, and at most what the engine was opened with; a pass that
      * has none takes the one with the least. Scratch memory held is given back. {@link Long#MAX_VALUE} ends it. For all networks: what
      * they had chosen before may be another way, with other bits.
+     *
+     * @param aloneBytes most scratch memory for each stream that {@link ScratchHooks#spare} does not lend; where a pass finds no more, it
+     *     takes a way within that, this once
      */
-    void limitScratch(long bytes);
+    void limitScratch(long bytes, long aloneBytes);
 
     /**
      * How a pass would be computed under a {@linkplain #limitScratch limit} of {@code bytes}, of the ways that are known: those within the

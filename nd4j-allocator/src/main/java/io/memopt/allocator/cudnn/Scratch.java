@@ -38,6 +38,7 @@ final class Scratch implements AutoCloseable {
     /** The most that was asked of the block, trials apart. */
     private long needed;
 
+    private long most = Long.MAX_VALUE;
     private int spared;
     private boolean wasAlone;
     private boolean trying;
@@ -98,10 +99,16 @@ final class Scratch implements AutoCloseable {
         }
     }
 
-    /** Gives the block back, and forgets what it was needed for. */
-    void forget() {
+    /** The block should have at most so many bytes from now on, see {@link #hasRoom}; it is given back, and what it was needed for forgotten. */
+    void limit(long blockBytes) {
+        most = blockBytes;
         needed = 0;
         release();
+    }
+
+    /** Whether {@code wanted} bytes are spare or within the limit of the block. */
+    boolean hasRoom(long wanted) {
+        return wanted <= most || source.spare(wanted) > 0;
     }
 
     /** Bytes of the block. */

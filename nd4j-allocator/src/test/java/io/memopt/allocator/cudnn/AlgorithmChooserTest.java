@@ -120,12 +120,12 @@ class AlgorithmChooserTest {
         assertThat(chosen(chooser, calls)).hasValue(2);
         FakeCalls none = new FakeCalls(ConvolutionPass.FORWARD, new long[] {}, TIMES);
 
-        chooser.limit(79);
+        chooser.limit(79, Long.MAX_VALUE);
         assertThat(chosen(chooser, none)).hasValue(1);
         assertThat(chooser.chosenWithin(Ways.SHAPE, ConvolutionPass.FORWARD, 39))
                 .map(ConvolutionAlgorithm::id)
                 .hasValue(0);
-        chooser.limit(80);
+        chooser.limit(80, Long.MAX_VALUE);
         assertThat(chosen(chooser, none)).hasValue(2);
     }
 
@@ -134,13 +134,13 @@ class AlgorithmChooserTest {
         FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 5, 10}, TIMES);
         AlgorithmChooser chooser = chooser(new Memory());
 
-        chooser.limit(40);
+        chooser.limit(40, Long.MAX_VALUE);
         assertThat(chosen(chooser, calls)).hasValue(1);
         assertThat(chooser.table(Ways.SHAPE, ConvolutionPass.FORWARD)
                         .orElseThrow()
                         .algorithms())
                 .hasSize(2);
-        chooser.limit(Long.MAX_VALUE);
+        chooser.limit(Long.MAX_VALUE, Long.MAX_VALUE);
         assertThat(chooser.knows(calls)).isFalse();
         assertThat(chosen(chooser, calls)).hasValue(2);
     }
@@ -152,10 +152,25 @@ class AlgorithmChooserTest {
         CudnnOptions measured = new CudnnOptions(true, true, false, 1000, 0, true, 1);
         AlgorithmChooser chooser = new AlgorithmChooser(measured, new Memory(), "device", () -> calls.now);
 
-        chooser.limit(10);
+        chooser.limit(10, Long.MAX_VALUE);
 
         assertThat(chosen(chooser, calls)).hasValue(1);
         assertThat(calls.ran).extracting(ConvolutionAlgorithm::id).containsOnly(1);
+    }
+
+    @Test
+    void run_whereThereIsNoRoom_takesAWayWithinThatOnce() {
+        FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 5, 10}, TIMES);
+        AlgorithmChooser chooser = chooser(new Memory());
+        chooser.choose(calls);
+        chooser.limit(80, 45);
+
+        calls.room = 45;
+        assertThat(chooser.run(calls)).isTrue();
+        calls.room = 80;
+        assertThat(chooser.run(calls)).isTrue();
+
+        assertThat(calls.ran).extracting(ConvolutionAlgorithm::id).containsExactly(1, 2);
     }
 
     private static Optional<Integer> chosen(AlgorithmChooser chooser, FakeCalls calls) {

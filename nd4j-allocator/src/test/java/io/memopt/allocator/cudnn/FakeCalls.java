@@ -16,6 +16,7 @@ final class FakeCalls implements ConvolutionCalls {
     final List<ConvolutionAlgorithm> ran = new ArrayList<>();
     final Set<Integer> broken = new HashSet<>();
     boolean graph;
+    long room = Long.MAX_VALUE;
     /** What the first run of each algorithm takes longer. */
     long loadingNanos;
 
@@ -73,6 +74,11 @@ final class FakeCalls implements ConvolutionCalls {
         ran.add(algorithm);
         now += nanosPerRun[algorithm.id()] / (algorithm.math() == ConvolutionMath.TF32 ? 2 : 1) + algorithm.parts() - 1;
         return !broken.contains(algorithm.id());
+    }
+
+    @Override
+    public boolean hasRoom(long bytes) {
+        return bytes <= room;
     }
 
     @Override
