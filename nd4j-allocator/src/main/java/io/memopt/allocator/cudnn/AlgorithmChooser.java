@@ -57,10 +57,22 @@ final class AlgorithmChooser {
             if (all.size() >= MOST) {
                 return Optional.empty();
             }
-            known = known(work, look(calls));
-            all.put(work, known);
+            known = tuned(work, calls);
         }
         return known.way();
+    }
+
+    /** Again when a limit changed meanwhile, which did not reach what is only known now. */
+    private Known tuned(Work work, ConvolutionCalls calls) {
+        while (true) {
+            long limit = most;
+            long alone = mostAlone;
+            Known known = known(work, look(calls));
+            all.put(work, known);
+            if (limit == most && alone == mostAlone) {
+                return known;
+            }
+        }
     }
 
     /** Runs {@code calls} the way chosen, or the next best when the library refuses; false when none is left. */
@@ -124,7 +136,10 @@ final class AlgorithmChooser {
         return find(shape, pass).flatMap(Known::way);
     }
 
-    /** What {@link #choose} would answer under a {@link #limit} of {@code bytes}, of the ways known now. */
+    /**
+     * What {@link #choose} would answer under a {@link #limit} of {@code bytes}, of the ways known now. A search under that limit may find
+     * more: one under a larger limit looks no further into ways that are far slower than what it has.
+     */
     Optional<ConvolutionAlgorithm> chosenWithin(ConvolutionShape shape, ConvolutionPass pass, long bytes) {
         long limit = Math.min(options.limitBytes(shape), bytes);
         return find(shape, pass).flatMap(known -> within(known.table(), limit));
@@ -169,7 +184,10 @@ final class AlgorithmChooser {
         return fresh;
     }
 
-    /** A way that failed is not tried again in this process; the store keeps it, for memory may be there next time. */
+    /**
+     * A way that failed is not tried again, unless a limit is raised beyond what was looked at; the store keeps it, for memory may be there
+     * next time.
+     */
     private void strike(ConvolutionCalls calls, ConvolutionAlgorithm failed) {
         all.computeIfPresent(Work.of(calls), (work, known) -> {
             AlgorithmTable table = known.table();

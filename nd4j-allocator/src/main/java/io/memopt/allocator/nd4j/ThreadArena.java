@@ -28,7 +28,6 @@ import org.nd4j.linalg.factory.Nd4j;
  * <p>Threading: confined to its thread, but for {@link #release}.
  */
 final class ThreadArena {
-    /** That of {@code cudaMalloc}, which libraries count on. */
     private static final Cleaner CLEANER = Cleaner.create();
 
     private final RegionPolicy policy;

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Threading: immutable.
  */
 public final class ArenaPlan {
-    /** Addresses of bytes that are lent between two arrays are multiples of this. */
+    /** Addresses of bytes that are lent between two arrays are multiples of this: as those of {@code cudaMalloc}, which libraries count on. */
     public static final long SPARE_ALIGNMENT = 256;
 
     private final List<PlannedArray> arrays;

@@ -173,6 +173,23 @@ class AlgorithmChooserTest {
         assertThat(calls.ran).extracting(ConvolutionAlgorithm::id).containsExactly(1, 2);
     }
 
+    /** Of another network, in another thread. */
+    @Test
+    void limit_duringASearch_counts() {
+        CudnnOptions measured = new CudnnOptions(true, true, false, 1000, 0, true, 1);
+        long[] times = {3000, 2000, 1000};
+        FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 5, 10}, times);
+        AlgorithmChooser chooser = new AlgorithmChooser(measured, new Memory(), "device", () -> calls.now);
+        calls.beside = () -> chooser.limit(40, Long.MAX_VALUE);
+        assertThat(chosen(chooser, calls)).hasValue(1);
+
+        FakeCalls raised = new FakeCalls(ConvolutionPass.BACKWARD_DATA, new long[] {0, 5, 10}, times);
+        AlgorithmChooser other = new AlgorithmChooser(measured, new Memory(), "device", () -> raised.now);
+        other.limit(0, Long.MAX_VALUE);
+        raised.beside = () -> other.limit(80, Long.MAX_VALUE);
+        assertThat(chosen(other, raised)).hasValue(2);
+    }
+
     private static Optional<Integer> chosen(AlgorithmChooser chooser, FakeCalls calls) {
         return chooser.choose(calls).map(ConvolutionAlgorithm::id);
     }
