@@ -553,6 +553,12 @@ final class Session {
         return true;
     }
 
+    /** Whether reuse need not learn the minibatch that {@code model} holds. */
+    boolean knowsMinibatch(Model model) {
+        PlannedReuse planned = reuse;
+        return planned == null || planned.knowsMinibatch(model);
+    }
+
     void applyGathered(Model model) {
         TrainingSteps its = steps;
         if (its != null) {

@@ -66,6 +66,11 @@ final class SessionLevers implements BudgetLevers {
     }
 
     @Override
+    public boolean knowsMinibatch(Model model) {
+        return session.knowsMinibatch(model);
+    }
+
+    @Override
     public boolean rehearse(Model model, IntConsumer give) {
         return session.rehearseHeld(model, give);
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt;
 
+import io.memopt.allocator.cudnn.SimulatedScratch;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.strategy.cudnn.CudnnLayers;
 import io.memopt.strategy.cudnn.SimulatedConvolutions;
@@ -16,10 +17,17 @@ public final class SimulatedEngine {
      * To be called right after {@code model} was attached.
      *
      * @param bytesPerElement of scratch memory that the fastest way wants for each element of a convolution's input
+     * @param leastPerElement of scratch memory that gradients of weights cannot do without, likewise
      */
-    public static void use(MemOpt memopt, Model model, long bytesPerElement) {
-        CudnnLayers layers = SimulatedConvolutions.layers(
-                new HelperScratch(MemoryHooks.recording().ledger()), bytesPerElement);
+    public static SimulatedScratch use(MemOpt memopt, Model model, long bytesPerElement, long leastPerElement) {
+        SimulatedScratch scratch = new SimulatedScratch(
+                new HelperScratch(MemoryHooks.recording().ledger()), bytesPerElement, leastPerElement);
+        use(memopt, model, SimulatedConvolutions.layers(scratch));
+        return scratch;
+    }
+
+    /** As {@link #use(MemOpt, Model, long, long)}, with what {@code layers} put into it. */
+    public static void use(MemOpt memopt, Model model, CudnnLayers layers) {
         layers.attach(model);
         try {
             Field session = MemOpt.class.getDeclaredField("session");

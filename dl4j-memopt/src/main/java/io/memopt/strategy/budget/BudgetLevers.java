@@ -33,6 +33,11 @@ public interface BudgetLevers {
     /** Trains {@code model} by {@code options} from now on, whatever was set before. */
     void step(Model model, StepOptions options);
 
+    /** Whether reuse has no need to learn the minibatch that {@code model} holds. */
+    default boolean knowsMinibatch(Model model) {
+        return true;
+    }
+
     /**
      * Has reuse learn what the minibatch that {@code model} holds needs.
      *

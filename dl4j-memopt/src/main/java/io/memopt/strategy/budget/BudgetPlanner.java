@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -50,6 +49,7 @@ final class BudgetPlanner {
     private final LayerModes modes;
     private final HeldMinibatch held;
     private final Terms terms;
+    private final ScratchLever scratch;
     private final PriceList prices;
     private final Keep keepsLeast;
     private final StepTimes times;
@@ -69,14 +69,17 @@ final class BudgetPlanner {
         this.modes = modes;
         this.held = held;
         this.terms = terms;
-        Map<PassKind, PassMemory> memories = trial.memories();
-        ScratchLever scratch = levers.scratch(model)
-                .map(its -> ScratchTrial.of(its, terms, memories))
+        this.scratch = levers.scratch(model)
+                .map(its -> ScratchTrial.of(its, terms, trial.memories(), trial.plain()))
                 .orElseGet(ScratchLever::none);
-        this.prices = PriceList.of(terms.fixed(), trial.plainKind(), trial.plain(), memories, scratch);
+        this.prices = PriceList.of(terms.fixed(), trial.plainKind(), trial.plain(), trial.memories(), scratch);
         this.keepsLeast = trial.least();
         this.times =
-                new StepTimes(trial::factor, scratch::extraNanos, prices.batch(), PassMemory.HIGH, trial.smallNanos());
+                new StepTimes(trial::factor, this::scratchNanos, prices.batch(), PassMemory.HIGH, trial.smallNanos());
+    }
+
+    private double scratchNanos(Way way) {
+        return scratch.extraNanos(way.scratchBytes(), way.partOf(prices.batch()));
     }
 
     /** What was decided, and the ways that it was decided among. */
@@ -171,12 +174,21 @@ final class BudgetPlanner {
         }
         levers.reuse(way.reuse());
         levers.step(model, way.step(model.batchSize(), asked));
-        levers.scratch(model).ifPresent(its -> its.limit(0, 0)); // plans are proved with the same ways throughout
+        return rehearse(model, levers, held, way);
+    }
+
+    /**
+     * Has reuse learn the minibatch {@code held}, with as little scratch memory as convolutions can do with: plans are proved with the same
+     * ways throughout, and there is no arena that lends any. Then they have that of {@code way}, which is in effect.
+     */
+    static boolean rehearse(Model model, BudgetLevers levers, HeldMinibatch held, Way way) {
+        Optional<NetworkScratch> scratch = levers.scratch(model);
+        scratch.ifPresent(its -> its.limit(0));
         try {
             return levers.rehearse(model, examples -> held.give(0, examples));
         } finally {
             held.restore();
-            levers.scratch(model).ifPresent(way::limit);
+            scratch.ifPresent(way::limit);
         }
     }
 

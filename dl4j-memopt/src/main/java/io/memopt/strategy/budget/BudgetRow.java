@@ -20,8 +20,8 @@ import java.util.Objects;
  * @param parts that a minibatch is computed in, 1 for whole minibatches
  * @param stateInFile whether the updater's state is offloaded, likewise
  * @param scratchBytes most scratch memory that a pass of a convolution may take, see {@code Convolutions}; -1 where none is taken at all
- * @param scratchAloneBytes most of it that does not lie in an arena
- * @param exactness what it does to results
+ * @param scratchAloneBytes most of it that may lie beside workspaces or arena
+ * @param exactness what it does to results, relative to convolutions as an engine computes them with so much scratch memory
  * @param peakBytes most bytes at once, see {@link BudgetReport} for what counts
  * @param stepMillis time of an iteration
  */

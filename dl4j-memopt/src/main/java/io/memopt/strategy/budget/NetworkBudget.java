@@ -55,8 +55,8 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private static final double NANOS_PER_MILLI = 1e6;
     /** Iterations that the actual time is the median of. */
     private static final int KEPT = 256;
-    /** Of examples, beyond which no more are rehearsed. */
-    private static final int MOST_SHAPES = 4096;
+    /** Of examples that cannot be planned, beyond which no more are rehearsed. */
+    private static final int MOST_UNPLANNED = 256;
 
     /** The first iteration makes the updater's state, and its begin lies before the decision. */
     private static final int UNTIMED = 2;
@@ -79,7 +79,9 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private long minibatchBytes;
 
     private String minibatchShapes = "";
-    private final Set<String> itemShapes = new HashSet<>();
+    /** Of examples of which no plan could be proved. */
+    private final Set<String> unplanned = new HashSet<>();
+
     private boolean toldLarger;
     private boolean toldWorker;
     /** Nobody knows what training takes, so that it goes on as it is. */
@@ -179,7 +181,6 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
                 HeldMinibatch held = HeldMinibatch.of(model);
                 minibatchBytes = held.bytes();
                 minibatchShapes = held.shapes();
-                itemShapes.add(held.itemShapes());
                 keep(decided, new ActualPeak(ledger, space, name, fresh, begun, minibatchBytes));
             } catch (BudgetException e) {
                 undo(model, fresh);
@@ -255,7 +256,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private String key(Model model) {
         return NetworkIdentity.of(model) + " " + HeldMinibatch.of(model).shapes() + " " + options + " "
                 + options.exactness() + " " + asked + (levers.guards() ? " guarded" : "")
-                + (levers.scratch(model).isPresent() ? " scratch" : "");
+                + levers.scratch(model).map(its -> " " + its.description()).orElse("");
     }
 
     /** Puts the choice of an earlier run into effect; false when it does not fit now, or cannot be proved any more. */
@@ -396,14 +397,27 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     /** A minibatch is about to be computed: one of other shapes needs plans of its own, and a larger one is not within the budget. */
     private void arrives(Model model) {
         BudgetReport decided = outcome;
-        if (decided == null || !isOf(model)) {
-            return;
+        if (decided != null && isOf(model)) {
+            HeldMinibatch held = HeldMinibatch.of(model);
+            Way way = Way.of(decided.chosen());
+            if (tellIfLarger(decided, held)) {
+                Way larger = way.withScratch(way.scratchBytes(), NetworkScratch.UNLIMITED);
+                levers.scratch(model).ifPresent(larger::limit); // else some pass may find no way at all
+            }
+            if (way.reuse() == Reuse.PLANNED && !isPlanned(model, held, way)) {
+                tell(decided, held, " No plan of its workspaces could be proved.");
+            }
         }
-        HeldMinibatch held = HeldMinibatch.of(model);
-        boolean larger = held.bytes() > minibatchBytes;
-        boolean fresh = itemShapes.size() < MOST_SHAPES && itemShapes.add(held.itemShapes());
-        boolean served = !fresh || decided.chosen().reuse() != Reuse.PLANNED || rehearsed(model, held);
-        if (!toldLarger && (larger || !served)) {
+    }
+
+    private boolean tellIfLarger(BudgetReport decided, HeldMinibatch held) {
+        return held.bytes() > minibatchBytes && tell(decided, held, " Give rehearse() the largest minibatch.");
+    }
+
+    /** Once; false later. */
+    private boolean tell(BudgetReport decided, HeldMinibatch held, String advice) {
+        boolean fresh = !toldLarger;
+        if (fresh) {
             toldLarger = true;
             log.warn(
                     "{} is trained with a minibatch of {}; the budget of {} was decided for {} and does not hold.{}",
@@ -411,19 +425,33 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
                     held.shapes(),
                     ByteSize.format(decided.limitBytes()),
                     minibatchShapes,
-                    larger ? " Give rehearse() the largest minibatch." : "");
+                    advice);
         }
+        return fresh;
     }
 
-    /** With a few examples: else the first pass would take what it takes without a plan. */
-    private boolean rehearsed(Model model, HeldMinibatch held) {
-        if (held.rows() < PassMemory.HIGH) {
+    /** Rehearses where there is no plan: else the first pass would take what it takes without one. */
+    private boolean isPlanned(Model model, HeldMinibatch held, Way way) {
+        if (levers.knowsMinibatch(model)) {
             return true;
         }
-        try {
-            return levers.rehearse(model, examples -> held.give(0, examples));
-        } finally {
-            held.restore();
+        boolean hopeless = unplanned.size() >= MOST_UNPLANNED || unplanned.contains(held.itemShapes());
+        if (held.rows() < PassMemory.HIGH || hopeless) {
+            return false;
+        }
+        boolean served = BudgetPlanner.rehearse(model, levers, held, way);
+        if (!served) {
+            unplanned.add(held.itemShapes());
+        }
+        return served;
+    }
+
+    /** Those that train by another step than ours, too. */
+    @Override
+    public void gradientsComputed(Model model) {
+        BudgetReport decided = outcome;
+        if (decided != null && !toldLarger && isOf(model)) {
+            tellIfLarger(decided, HeldMinibatch.of(model));
         }
     }
 

@@ -54,7 +54,7 @@ final class PassMemory {
     /**
      * Records two passes, which nothing but ND4J may serve, and the first again if it made what later ones do not.
      *
-     * @param scratch of the network's convolutions, if they take any
+     * @param scratch of the network's convolutions, if they take any, under a limit of 0
      * @param pass computes so many examples of the minibatch
      * @return empty when the two passes ask for other arrays
      */
@@ -73,11 +73,17 @@ final class PassMemory {
                         pass.accept(batch);
                         plans.put(batch, plan(window));
                     })
-                    .map(passes -> new PassMemory(passes, Map.copyOf(plans), calls));
+                    .map(passes -> new PassMemory(passes, Map.copyOf(plans), withLeast(calls, scratch)));
         } finally {
             scratch.ifPresent(its -> its.listener(null));
             MemoryHooks.returnUses(book);
         }
+    }
+
+    private static List<ScratchCall> withLeast(List<ScratchCall> calls, Optional<NetworkScratch> scratch) {
+        return scratch.map(
+                        its -> calls.stream().map(call -> call.withLeast(its)).toList())
+                .orElse(calls);
     }
 
     private static ArenaPlan plan(UseWindow window) {
@@ -104,6 +110,11 @@ final class PassMemory {
     /** Passes of convolutions that may take scratch memory, in their order. */
     List<ScratchCall> scratchCalls() {
         return calls;
+    }
+
+    /** Bytes of scratch memory that the pass cannot do without, wherever they lie. */
+    long leastScratchBytes(int batch) {
+        return calls.stream().mapToLong(call -> call.leastBytes(batch)).max().orElse(0);
     }
 
     /**

@@ -16,7 +16,7 @@ import java.util.OptionalLong;
  *   parameters + gradients + updater state + minibatch (+ what helpers keep) (+ sum of gradients, where there are several)
  *     (- updater state, where that is offloaded) (+ copies of a guard) (+ a copy in half precision)
  *     + some small arrays + workspaces or arena, and arrays outside them, of the largest part of the minibatch
- *     (+ scratch memory of its convolutions that does not lie in the arena)
+ *     (+ scratch memory of its convolutions that does not lie in the arena, and at least what one cannot do without)
  * </pre>
  *
  * @param batch examples of a minibatch
@@ -65,9 +65,10 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
         long takesWhole(PassKind kind, PassMemory memory) {
             long always = always(kind, fileAllowed);
             return KINDS.stream()
-                            .mapToLong(reuse -> memory.bytes(reuse, batch).orElse(Long.MAX_VALUE - always))
+                            .mapToLong(reuse -> memory.bytes(reuse, batch).orElse(Long.MAX_VALUE / 2))
                             .min()
                             .orElseThrow()
+                    + memory.leastScratchBytes(batch)
                     + always;
         }
 
@@ -77,7 +78,8 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
                     + flat.gradients()
                     + copyBytes
                     + minibatchBytes
-                    + memory.bytes(Reuse.RELEASED, PassMemory.HIGH).orElse(0);
+                    + memory.bytes(Reuse.RELEASED, PassMemory.HIGH).orElse(0)
+                    + memory.leastScratchBytes(PassMemory.HIGH);
         }
 
         /** Bytes that are there before a way is chosen. */
@@ -126,13 +128,13 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
             Optional<PassMemory> plain,
             Map<PassKind, PassMemory> memories,
             ScratchLever scratch) {
-        long all = scratch.limits().get(0);
-        Way own = new Way(plainKind, 1, false, Reuse.OFF);
-        long beside = plain.map(its -> scratch.besideBytes(its, own.reuse(), fixed.batch, all))
+        long limit = scratch.limits().get(0);
+        long beside = plain.map(its -> scratch.besideBytes(its, Reuse.OFF, fixed.batch, limit))
                 .orElse(0L);
-        long plainBytes =
+        Way own = new Way(plainKind, 1, false, Reuse.OFF).withScratch(limit, beside);
+        long passes =
                 plain.map(its -> its.bytes(own.reuse(), fixed.batch).orElse(0)).orElse(0L);
-        Priced unchanged = new Priced(own.withScratch(all, beside), fixed.unguarded() + plainBytes + beside);
+        Priced unchanged = new Priced(own, fixed.unguarded() + passes + beside);
         return new PriceList(fixed.batch, unchanged, waysOf(fixed, memories, scratch));
     }
 

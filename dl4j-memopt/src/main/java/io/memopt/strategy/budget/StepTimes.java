@@ -6,7 +6,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalDouble;
-import java.util.function.LongToDoubleFunction;
 import java.util.function.ToDoubleFunction;
 import org.deeplearning4j.nn.api.Model;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -29,7 +28,7 @@ final class StepTimes {
     private static final int TIMINGS = 3;
 
     private final ToDoubleFunction<PassKind> factor;
-    private final LongToDoubleFunction scratchNanos;
+    private final ToDoubleFunction<Way> scratchNanos;
     private final int batch;
     private final int smallPart;
     private final OptionalDouble smallNanos;
@@ -42,12 +41,12 @@ final class StepTimes {
      * For minibatches of {@code batch}.
      *
      * @param factor time of a pass, as multiple of one that keeps all activations and does nothing else either
-     * @param scratchNanos that convolutions over a whole minibatch take longer under a limit on their scratch memory
+     * @param scratchNanos that convolutions over the largest part of a way take longer for its limit on their scratch memory
      * @param smallPart examples of a pass of that kind which took {@code smallNanos}
      */
     StepTimes(
             ToDoubleFunction<PassKind> factor,
-            LongToDoubleFunction scratchNanos,
+            ToDoubleFunction<Way> scratchNanos,
             int batch,
             int smallPart,
             OptionalDouble smallNanos) {
@@ -74,7 +73,8 @@ final class StepTimes {
     /** One pass over the largest part of {@code way} took so long. */
     void measured(Way way, double passNanos) {
         int part = way.partOf(batch);
-        plainByPart.put(part, Math.max(0, passNanos - extra(way)) / factor.applyAsDouble(way.pass()));
+        plainByPart.put(
+                part, Math.max(0, passNanos - scratchNanos.applyAsDouble(way)) / factor.applyAsDouble(way.pass()));
         measured.put(way, step(way, passNanos));
     }
 
@@ -87,12 +87,9 @@ final class StepTimes {
         Double known = measured.get(way);
         return known != null
                 ? known
-                : step(way, plain(way.partOf(batch)) * factor.applyAsDouble(way.pass()) + extra(way));
-    }
-
-    /** Of a pass over the largest part. */
-    private double extra(Way way) {
-        return scratchNanos.applyAsDouble(way.scratchBytes()) * way.partOf(batch) / batch;
+                : step(
+                        way,
+                        plain(way.partOf(batch)) * factor.applyAsDouble(way.pass()) + scratchNanos.applyAsDouble(way));
     }
 
     private double step(Way way, double passNanos) {

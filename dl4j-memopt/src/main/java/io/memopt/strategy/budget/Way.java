@@ -20,7 +20,7 @@ import java.util.Optional;
  * @param parts that a minibatch is computed in
  * @param stateInFile whether the updater's state is offloaded: to a mapped file or, with CUDA, the host
  * @param scratchBytes most scratch memory that a pass of a convolution may take; {@link #NO_SCRATCH} where none is taken at all
- * @param scratchAloneBytes most of it that does not lie in an arena
+ * @param scratchAloneBytes most of it that may lie beside workspaces or arena
  */
 record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse, long scratchBytes, long scratchAloneBytes) {
     /** Convolutions are Deeplearning4j's own. */
@@ -37,18 +37,20 @@ record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse, long scra
         return new Way(pass, row.parts(), row.stateInFile(), row.reuse(), row.scratchBytes(), row.scratchAloneBytes());
     }
 
-    /** Has {@code scratch} keep to what convolutions may take. */
+    Way withScratch(long bytes, long besideBytes) {
+        return new Way(pass, parts, stateInFile, reuse, bytes, besideBytes);
+    }
+
+    /** Has convolutions keep to it. */
     void limit(NetworkScratch scratch) {
-        boolean limits = scratchBytes != NO_SCRATCH;
-        scratch.limit(
-                limits ? scratchBytes : NetworkScratch.UNLIMITED,
-                limits ? scratchAloneBytes : NetworkScratch.UNLIMITED);
+        if (scratchBytes == NO_SCRATCH) {
+            scratch.limit(NetworkScratch.UNLIMITED);
+        } else {
+            scratch.limit(scratchBytes, scratchAloneBytes);
+        }
     }
 
-    Way withScratch(long bytes, long aloneBytes) {
-        return new Way(pass, parts, stateInFile, reuse, bytes, aloneBytes);
-    }
-
+    /** Relative to convolutions as an engine computes them under the limit of scratch memory. */
     Exactness exactness() {
         Exactness ofParts = parts > 1 ? Exactness.REORDERED : Exactness.BITWISE;
         return ofParts.compareTo(pass.exactness()) > 0 ? ofParts : pass.exactness();

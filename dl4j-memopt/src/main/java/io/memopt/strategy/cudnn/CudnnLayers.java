@@ -94,21 +94,21 @@ public final class CudnnLayers implements AutoCloseable {
      * @param model an initialised network
      */
     public synchronized void attach(Model model) {
-        networks.removeIf(other -> other.model().refersTo(null));
+        if (networks.removeIf(other -> other.model().refersTo(null))) {
+            limitScratch();
+        }
         Layer[] layers = NetworkAccess.layers(model);
         Helpers known = find(model);
         if (known != null && known.layers().refersTo(layers)) {
             return;
         }
+        NetworkScratch scratch = new NetworkScratch(engine, settings, this::limitScratch);
         if (known != null) {
             networks.remove(known);
+            scratch.after(known.scratch());
         }
         Helpers helpers = new Helpers(
-                new WeakReference<>(model),
-                new WeakReference<>(layers),
-                new NetworkScratch(engine, this::limitScratch),
-                new ArrayList<>(),
-                new ArrayList<>());
+                new WeakReference<>(model), new WeakReference<>(layers), scratch, new ArrayList<>(), new ArrayList<>());
         for (int i = 0; i < layers.length; i++) {
             Layer layer = unwrapped(layers[i]);
             if (layer.getClass() == ConvolutionLayer.class) {

@@ -33,6 +33,7 @@ public final class NetworkScratch {
     private static final Logger log = LoggerFactory.getLogger(NetworkScratch.class);
 
     private final LayerEngine engine;
+    private final Convolutions settings;
     private final Runnable limited;
     private volatile long limit = UNLIMITED;
     private volatile long aloneLimit = UNLIMITED;
@@ -44,10 +45,27 @@ public final class NetworkScratch {
         void computing(ConvolutionShape shape, ConvolutionPass pass);
     }
 
-    /** @param limited called after each change of {@link #limitBytes} */
-    NetworkScratch(LayerEngine engine, Runnable limited) {
+    /**
+     * Without limits.
+     *
+     * @param limited called after each change of {@link #limitBytes} or {@link #aloneLimitBytes}
+     */
+    NetworkScratch(LayerEngine engine, Convolutions settings, Runnable limited) {
         this.engine = engine;
+        this.settings = settings;
         this.limited = limited;
+    }
+
+    /** With the limits of {@code before}, in whose place it comes. */
+    NetworkScratch after(NetworkScratch before) {
+        limit = before.limit;
+        aloneLimit = before.aloneLimit;
+        return this;
+    }
+
+    /** What decides which ways there are and what they take, e.g. library, device and settings: in one line. */
+    public String description() {
+        return engine.description() + " " + settings.withoutCache();
     }
 
     /** Has {@code hears} hear of passes from now on; null for nobody. */
@@ -65,6 +83,13 @@ public final class NetworkScratch {
     /**
      * From now on passes take ways with at most {@code bytes} of scratch memory where they have one, or else the one with the least; see
      * {@link LayerEngine#limitScratch}. The smallest limit of all networks counts for each of them.
+     */
+    public void limit(long bytes) {
+        limit(bytes, UNLIMITED);
+    }
+
+    /**
+     * As {@link #limit(long)}.
      *
      * @param aloneBytes most of it that does not lie in an arena
      */
@@ -74,12 +99,12 @@ public final class NetworkScratch {
         limited.run();
     }
 
-    long aloneLimitBytes() {
-        return aloneLimit;
-    }
-
     long limitBytes() {
         return limit;
+    }
+
+    long aloneLimitBytes() {
+        return aloneLimit;
     }
 
     void keeps(long bytes) {
@@ -94,6 +119,11 @@ public final class NetworkScratch {
     /** How a pass would be computed under a limit of {@code bytes}, as far as ways are known; see {@link LayerEngine#chosenWithin}. */
     public Optional<ConvolutionAlgorithm> chosenWithin(ConvolutionShape shape, ConvolutionPass pass, long bytes) {
         return engine.chosenWithin(shape, pass, bytes);
+    }
+
+    /** Whether ways of a pass were looked for, within the limit there was. */
+    public boolean isKnown(ConvolutionShape shape, ConvolutionPass pass) {
+        return engine.table(shape, pass).isPresent();
     }
 
     /** Whether what {@link ConvolutionAlgorithm#nanos} says of the ways of a pass are times. */

@@ -106,7 +106,7 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
     /**
      * As {@link #attach(Model, StepOptions, StepGuard)}.
      *
-     * @param arrives hears of each minibatch, which {@code model} holds, before anything is computed, on the training thread; it may compute
+     * @param arrives where a step of ours is in effect, hears of each minibatch, which {@code model} holds, before anything is computed, on the training thread; it may compute
      *     passes of its own that leave the network as it is
      */
     public synchronized void attach(
@@ -192,7 +192,7 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
             SolverAccess.replace(
                     model,
                     new ControlledStep((BaseOptimizer) optimizer, model, entry.work, entry.guarded, entry.arrives));
-        } else {
+        } else if (entry.asksForMore()) {
             log.warn(
                     "{} is trained by {}, which stays: {} asks for another step than Deeplearning4j's own.",
                     tracker.track(model),
@@ -258,6 +258,11 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
             this.arrives = arrives;
             this.work = work;
             this.guarded = guard == null ? null : new GuardedRun(guard, work);
+        }
+
+        /** Whether it is to be another step than Deeplearning4j's own, and not only to hear of minibatches. */
+        private boolean asksForMore() {
+            return guard != null || !options.equals(StepOptions.PLAIN);
         }
     }
 }

@@ -3,6 +3,7 @@
 package io.memopt.allocator.cudnn;
 
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,16 +16,22 @@ import org.nd4j.nativeblas.NativeOpsHolder;
 
 /**
  * A library of convolutions with three ways for each pass, of which one needs much scratch memory, one half of that and takes half as long
- * again, and one none and takes three times as long, by a clock of its own. Ways are chosen as an engine of cuDNN chooses them, and
- * scratch memory is real: host memory that is filled with no numbers.
+ * again, and one takes three times as long and needs none, or little for gradients of weights, by a clock of its own. Ways are chosen as an
+ * engine of cuDNN chooses them, and scratch memory is real: host memory that is filled with no numbers.
  */
 public final class SimulatedScratch implements AutoCloseable {
-    private static final int[] DIVISORS = {1, 2, 0};
+    /** Of what the first way needs. */
+    private static final int[] DIVISORS = {1, 2};
+
     private static final int[] TIMES = {2, 3, 6};
 
     private final Scratch scratch;
     private final AlgorithmChooser chooser;
     private final long bytesPerElement;
+    private final long leastPerElement;
+    private final List<Long> limits = new ArrayList<>();
+    private long mostHeldBytes;
+    private int way;
     private long now;
 
     /** What is measured is kept nowhere. */
@@ -42,16 +49,27 @@ public final class SimulatedScratch implements AutoCloseable {
         }
     }
 
-    /** @param bytesPerElement of scratch memory of the way that needs most, for each element of a convolution's input */
+    /** As {@link #SimulatedScratch(ScratchHooks, long, long)}, with a way that needs none for each pass. */
     public SimulatedScratch(ScratchHooks hooks, long bytesPerElement) {
+        this(hooks, bytesPerElement, 0);
+    }
+
+    /**
+     * None of its ways was chosen yet.
+     *
+     * @param bytesPerElement of scratch memory of the way that needs most, for each element of a convolution's input
+     * @param leastPerElement the same of the way that needs least, for gradients of weights
+     */
+    public SimulatedScratch(ScratchHooks hooks, long bytesPerElement, long leastPerElement) {
         CudnnOptions options = new CudnnOptions(true, false, false, 1L << 30, 0, true, 1);
         this.scratch = new Scratch(new HostSource(hooks));
         this.chooser = new AlgorithmChooser(options, new Store(), Nd4jFacts.backend(), () -> now);
         this.bytesPerElement = bytesPerElement;
+        this.leastPerElement = leastPerElement;
     }
 
-    /** Takes the scratch memory that a pass needs; false when there is none. */
-    public boolean run(ConvolutionShape shape, ConvolutionPass pass) {
+    /** Takes the scratch memory that a pass needs; the way it went, 0 to 2, or -1 when there is none. */
+    public int run(ConvolutionShape shape, ConvolutionPass pass) {
         Calls calls = new Calls(shape, pass);
         if (!chooser.knows(calls)) {
             scratch.beginTrials();
@@ -61,7 +79,7 @@ public final class SimulatedScratch implements AutoCloseable {
                 scratch.endTrials();
             }
         }
-        return chooser.run(calls);
+        return chooser.run(calls) ? way : -1;
     }
 
     public Optional<AlgorithmTable> table(ConvolutionShape shape, ConvolutionPass pass) {
@@ -77,8 +95,24 @@ public final class SimulatedScratch implements AutoCloseable {
     }
 
     public void limit(long bytes, long aloneBytes) {
+        limits.add(bytes);
+        mostHeldBytes = 0;
         chooser.limit(bytes, aloneBytes);
         scratch.limit(aloneBytes);
+    }
+
+    public String description() {
+        return "simulated, " + bytesPerElement + " and " + leastPerElement + " bytes per element";
+    }
+
+    /** All limits so far. */
+    public List<Long> limits() {
+        return limits;
+    }
+
+    /** Most bytes of the block at once, trials included, since the latest limit. */
+    public long mostHeldBytes() {
+        return mostHeldBytes;
     }
 
     public long heldBytes() {
@@ -116,7 +150,7 @@ public final class SimulatedScratch implements AutoCloseable {
 
         @Override
         public List<Integer> candidates(ConvolutionMath math) {
-            return IntStream.range(0, DIVISORS.length).boxed().toList();
+            return IntStream.range(0, TIMES.length).boxed().toList();
         }
 
         @Override
@@ -131,20 +165,25 @@ public final class SimulatedScratch implements AutoCloseable {
 
         @Override
         public long scratchBytes(int algorithm, ConvolutionMath math, int items) {
-            long most = items * shape.inputItem() * bytesPerElement;
-            return DIVISORS[algorithm] == 0 ? 0 : most / DIVISORS[algorithm];
+            long elements = items * shape.inputItem();
+            if (algorithm < DIVISORS.length) {
+                return elements * bytesPerElement / DIVISORS[algorithm];
+            }
+            return pass == ConvolutionPass.BACKWARD_FILTER ? elements * leastPerElement : 0;
         }
 
         @Override
-        public boolean run(ConvolutionAlgorithm way) {
-            now += (long) TIMES[way.id()] * shape.batch() * shape.inputItem();
-            long place = scratch.place(way.scratchBytes());
+        public boolean run(ConvolutionAlgorithm algorithm) {
+            now += (long) TIMES[algorithm.id()] * shape.batch() * shape.inputItem();
+            long place = scratch.place(algorithm.scratchBytes());
+            mostHeldBytes = Math.max(mostHeldBytes, scratch.bytes());
             if (place == Scratch.NONE) {
                 return false;
             }
             if (place != 0) {
-                Pointer.memset(new DevicePlace(place), -1, way.scratchBytes());
+                Pointer.memset(new DevicePlace(place), -1, algorithm.scratchBytes());
             }
+            way = algorithm.id();
             return true;
         }
 

@@ -15,6 +15,7 @@ import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
+import java.lang.ref.WeakReference;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.deeplearning4j.nn.api.Layer;
@@ -294,6 +295,50 @@ class CudnnLayersTest {
         Networks.fit(other, Networks.LENET.data(2, 0));
         assertThat(simulated.heldBytes()).isEqualTo(2 * 20 * 12 * 12 * 4); // input of the second one
         both.close();
+    }
+
+    /** What an engine is told is the least of all networks' limits. */
+    @Test
+    void networkWithNewLayers_keepsItsLimit() {
+        SimulatedScratch simulated = new SimulatedScratch(ScratchHooks.none(), 4);
+        CudnnLayers several = SimulatedConvolutions.layers(simulated);
+        MultiLayerNetwork one = (MultiLayerNetwork) Networks.LENET.create(WorkspaceMode.ENABLED);
+        Model other = Networks.LENET.create(WorkspaceMode.ENABLED);
+        several.attach(one);
+        several.attach(other);
+        several.scratch(one).orElseThrow().limit(100);
+
+        one.setLayers(one.getLayers().clone());
+        several.attach(one);
+        several.scratch(other).orElseThrow().limit(200);
+        assertThat(simulated.limits()).containsExactly(100L);
+
+        several.detach(one);
+        assertThat(simulated.limits()).containsExactly(100L, 200L);
+        several.close();
+    }
+
+    @Test
+    void limitOfACollectedNetwork_endsWithTheNextThatIsAttached() {
+        SimulatedScratch simulated = new SimulatedScratch(ScratchHooks.none(), 4);
+        CudnnLayers several = SimulatedConvolutions.layers(simulated);
+        WeakReference<Model> gone = limited(several);
+        for (int i = 0; i < 100 && !gone.refersTo(null); i++) {
+            System.gc();
+        }
+        assertThat(gone.refersTo(null)).isTrue();
+
+        several.attach(Networks.LENET.create(WorkspaceMode.ENABLED));
+
+        assertThat(simulated.limits()).containsExactly(100L, NetworkScratch.UNLIMITED);
+        several.close();
+    }
+
+    private static WeakReference<Model> limited(CudnnLayers several) {
+        Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
+        several.attach(model);
+        several.scratch(model).orElseThrow().limit(100);
+        return new WeakReference<>(model);
     }
 
     @Test

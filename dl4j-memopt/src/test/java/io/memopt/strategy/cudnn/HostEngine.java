@@ -11,10 +11,12 @@ import io.memopt.allocator.cudnn.LayerEngine;
 import io.memopt.allocator.cudnn.LayerEngineException;
 import io.memopt.allocator.cudnn.SimulatedScratch;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -43,7 +45,7 @@ final class HostEngine implements LayerEngine {
 
     @Override
     public String description() {
-        return "host, double precision";
+        return scratch == null ? "host, double precision" : scratch.description();
     }
 
     @Override
@@ -79,10 +81,33 @@ final class HostEngine implements LayerEngine {
         return scratch == null ? 64 : scratch.heldBytes();
     }
 
-    private void takeScratch(ConvolutionShape shape, ConvolutionPass pass) {
-        if (scratch != null && !scratch.run(shape, pass)) {
+    /** The way to go. */
+    private int takeScratch(ConvolutionShape shape, ConvolutionPass pass) {
+        int way = scratch == null ? 0 : scratch.run(shape, pass);
+        if (way < 0) {
             throw new AssertionError("no scratch memory for " + pass + " of " + shape);
         }
+        return way;
+    }
+
+    /** Sums over one, two or all examples at a time, as {@code way} is 2, 1 or 0; those sums are added in single precision. */
+    private static double[] weightGradient(ConvolutionShape shape, double[] x, double[] dy, int way) {
+        int step = way == 0 ? shape.batch() : Math.min(shape.batch(), 3 - way);
+        float[] sum = new float[(int) shape.weights()];
+        for (int from = 0; from < shape.batch(); from += step) {
+            int to = Math.min(shape.batch(), from + step);
+            double[] part = Reference64.weightGradient(
+                    shape.withBatch(to - from), items(x, shape.batch(), from, to), items(dy, shape.batch(), from, to));
+            for (int i = 0; i < sum.length; i++) {
+                sum[i] += (float) part[i];
+            }
+        }
+        return IntStream.range(0, sum.length).mapToDouble(i -> sum[i]).toArray();
+    }
+
+    private static double[] items(double[] all, int count, int from, int to) {
+        int item = all.length / count;
+        return Arrays.copyOfRange(all, from * item, to * item);
     }
 
     @Override
@@ -106,10 +131,10 @@ final class HostEngine implements LayerEngine {
             @Nullable INDArray db) {
         check(x, w, dy, dx, dw);
         backwards++;
-        takeScratch(shape, ConvolutionPass.BACKWARD_FILTER);
+        int way = takeScratch(shape, ConvolutionPass.BACKWARD_FILTER);
         takeScratch(shape, ConvolutionPass.BACKWARD_DATA);
         put(dx, Reference64.inputGradient(shape, values(w), values(dy)));
-        put(dw, Reference64.weightGradient(shape, values(x), values(dy)));
+        put(dw, weightGradient(shape, values(x), values(dy), way));
         if (db != null) {
             put(db, Reference64.biasGradient(shape, values(dy)));
         }
