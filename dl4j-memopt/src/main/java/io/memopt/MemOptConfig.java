@@ -386,7 +386,9 @@ public record MemOptConfig(
 
         /**
          * Loosest class of exactness of what the budget may choose; default {@link Exactness#BITWISE}. With {@link
-         * Exactness#REORDERED} minibatches may be computed in parts, with {@link Exactness#LOSSY} also in mixed precision.
+         * Exactness#REORDERED} minibatches may be computed in parts, with {@link Exactness#LOSSY} also in mixed precision. Relative to the
+         * network with the algorithms that cuDNN takes, where that computes its convolutions: a budget that leaves it less scratch memory may
+         * have it sum in another order in any class.
          */
         public Builder exactness(Exactness loosest) {
             budget = budget.withExactness(loosest);

@@ -62,6 +62,7 @@ import io.memopt.strategy.budget.NetworkBudget;
 import io.memopt.strategy.cudnn.ConvolutionReport;
 import io.memopt.strategy.cudnn.Convolutions;
 import io.memopt.strategy.cudnn.CudnnLayers;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.offload.DeviceCopies;
 import io.memopt.strategy.precision.HalfSettings;
 import io.memopt.strategy.step.OwnViewsOfTrained;
@@ -84,6 +85,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
@@ -423,16 +425,16 @@ final class Session {
 
     /** Trains {@code model} by {@code options} until its last handle is closed. */
     synchronized void controlStep(Model model, StepOptions options, GuardOptions guarding) {
-        controlStep(model, options, guardOrNull(guarding));
+        controlStep(model, options, guardOrNull(guarding), its -> {});
     }
 
-    private void controlStep(Model model, StepOptions options, @Nullable StepGuard guard) {
+    private void controlStep(Model model, StepOptions options, @Nullable StepGuard guard, Consumer<Model> arrives) {
         TrainingSteps its = steps;
         if (its == null) {
             its = TrainingSteps.begin(tracker);
             steps = its;
         }
-        its.attach(model, options, guard);
+        its.attach(model, options, guard, arrives);
     }
 
     /** A new guard, whose recoveries count; null when {@code options} ask for none. */
@@ -518,12 +520,15 @@ final class Session {
         return budgets.stream().filter(budget -> budget.isOf(model)).findFirst();
     }
 
-    /** Trains {@code model} by {@code options}, with {@code guard} if there is one, whatever was set before. */
-    synchronized void replaceStep(Model model, StepOptions options, @Nullable StepGuard guard) {
+    /**
+     * Trains {@code model} by {@code options}, with {@code guard} if there is one, whatever was set before.
+     *
+     * @param arrives hears of each minibatch before anything is computed
+     */
+    synchronized void replaceStep(
+            Model model, StepOptions options, @Nullable StepGuard guard, Consumer<Model> arrives) {
         releaseStep(model);
-        if (guard != null || !options.equals(StepOptions.PLAIN)) {
-            controlStep(model, options, guard);
-        }
+        controlStep(model, options, guard, arrives);
     }
 
     /** Gives {@code model} its own step back. */
@@ -554,11 +559,22 @@ final class Session {
         return planned == null || planned.serves(model);
     }
 
+    /** Whether reuse need not learn the minibatch that {@code model} holds. */
+    boolean knowsMinibatch(Model model) {
+        PlannedReuse planned = reuse;
+        return planned == null || planned.knowsMinibatch(model);
+    }
+
     void applyGathered(Model model) {
         TrainingSteps its = steps;
         if (its != null) {
             its.applyGathered(model);
         }
+    }
+
+    Optional<NetworkScratch> scratch(Model model) {
+        CudnnLayers layers = cudnn;
+        return layers == null ? Optional.empty() : layers.scratch(model);
     }
 
     Optional<ConvolutionReport> convolutions(Model model) {

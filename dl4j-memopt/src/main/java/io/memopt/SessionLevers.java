@@ -4,9 +4,12 @@ package io.memopt;
 
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.budget.BudgetLevers;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.step.StepGuard;
 import io.memopt.strategy.step.StepOptions;
 import java.nio.file.Path;
+import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +19,7 @@ final class SessionLevers implements BudgetLevers {
     private final Session session;
     private final MemOptConfig config;
     private final @Nullable StepGuard guard;
+    private Consumer<Model> arrives = its -> {};
 
     SessionLevers(Session session, MemOptConfig config) {
         this.session = session;
@@ -42,13 +46,28 @@ final class SessionLevers implements BudgetLevers {
     }
 
     @Override
+    public Optional<NetworkScratch> scratch(Model model) {
+        return session.scratch(model);
+    }
+
+    @Override
     public void release(Model model) {
         session.releaseStep(model);
     }
 
     @Override
+    public void onMinibatch(Consumer<Model> hears) {
+        arrives = hears;
+    }
+
+    @Override
     public void step(Model model, StepOptions options) {
-        session.replaceStep(model, options, guard);
+        session.replaceStep(model, options, guard, arrives);
+    }
+
+    @Override
+    public boolean knowsMinibatch(Model model) {
+        return session.knowsMinibatch(model);
     }
 
     @Override

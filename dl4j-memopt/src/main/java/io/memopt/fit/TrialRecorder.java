@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Writes down what one thread does to memory, pass by pass. Parameters, gradients, updater state and input are left out:
- * they are known without a trial. Frees by other threads, i.e. by the garbage collector, are left out too.
+ * Writes down what one thread does to memory, pass by pass. Parameters, gradients, updater state, input and scratch memory of helpers are
+ * left out: they are known without a trial. Frees by other threads, i.e. by the garbage collector, are left out too.
  *
  * <p>Threading: hears all threads, takes notes of its own alone.
  */
@@ -105,7 +105,7 @@ final class TrialRecorder implements EventSink, ScopeObserver {
         Category category = ledger.owners().ownerOf(noted.owner()).category();
         return noted.workspace().isEmpty()
                 && switch (category) {
-                    case PARAMETERS, GRADIENTS, UPDATER_STATE, INPUT -> true;
+                    case PARAMETERS, GRADIENTS, UPDATER_STATE, INPUT, HELPER_SCRATCH -> true;
                     default -> false;
                 };
     }

@@ -72,6 +72,20 @@ final class NetworkPlans {
                     .orElse(null);
         }
 
+        /** Whether there is a plan for passes alike {@code awaited}, or follows from those of two other batches. */
+        synchronized boolean tell(RegionKey awaited) {
+            List<PlannedRegion> alike = regions.values().stream()
+                    .filter(region -> region.key().isAlike(awaited))
+                    .toList();
+            boolean itself =
+                    alike.stream().anyMatch(region -> region.key().batch() == awaited.batch() && region.plan() != null);
+            long kin = alike.stream()
+                    .filter(region -> region.stage() == PlannedRegion.Stage.TRUSTED
+                            && region.key().batch() >= MIN_BATCH)
+                    .count();
+            return itself || kin >= 2;
+        }
+
         /** Bytes of the arena that training with {@code batch} examples takes; empty when no two plans tell. */
         synchronized OptionalLong arenaBytes(int batch, PlanOptions options) {
             List<PlannedRegion> trusted = regions.values().stream()

@@ -118,6 +118,11 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
         return threads.get().networks().of(model).arenaBytes(examples, PlanOptions.within(ThreadPlans.PLANNING));
     }
 
+    /** Whether the calling thread has a plan for training with the minibatch that {@code model} holds, or one follows from others. */
+    public boolean knowsMinibatch(Model model) {
+        return threads.get().networks().of(model).tell(RegionKey.awaited(model));
+    }
+
     /** As {@link #rehearse} with the minibatch that {@code model} holds; {@code give} hands so many of its examples to it. */
     public void rehearseHeld(Model model, IntConsumer give) {
         Rehearsal.held(model, give, this::rehearsed);

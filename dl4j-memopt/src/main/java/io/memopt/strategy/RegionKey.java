@@ -100,6 +100,16 @@ record RegionKey(String pass, int batch, String shapes, String workspace, long b
                 pass, shapes.batch, shapes.text.toString(), workspace, bytes, ActivationReaders.among(model));
     }
 
+    /** The pass of training with the minibatch that {@code model} holds, of which the first array is not known yet. */
+    static RegionKey awaited(Model model) {
+        return training(model, PASS, "", 0);
+    }
+
+    /** Whether the two differ in nothing but the batch and the first array. */
+    boolean isAlike(RegionKey other) {
+        return pass.equals(other.pass) && shapes.equals(other.shapes) && keepActivations == other.keepActivations;
+    }
+
     /** Whether the two differ in nothing but the batch. */
     boolean isKin(RegionKey other) {
         return likeness().equals(other.likeness());

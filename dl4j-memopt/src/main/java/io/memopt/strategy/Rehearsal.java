@@ -67,6 +67,7 @@ final class Rehearsal {
      */
     static void held(Model model, IntConsumer give, Consumer<Model> told) {
         initGradients(model);
+        releaseArena(); // that of a whole minibatch, which would lie beside
         for (int batch : BATCHES) {
             try {
                 Untouched.by(model, () -> {

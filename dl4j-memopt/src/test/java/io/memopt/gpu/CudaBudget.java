@@ -23,12 +23,13 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * Steps at a quarter of the scratch memory that cuDNN's fastest algorithms need, against steps with all of it; a program, because
- * the tests' class path has none. Both take turns in one JVM, algorithms are measured once.
+ * the tests' class path has none. Both take turns in one JVM, algorithms are measured once. Says which passes are computed otherwise.
  *
  * <p>Arguments: folder for {@code budget.txt} and {@code algorithms.json}; rounds; then {@code NETWORK,batch,steps} each.
  */
 public final class CudaBudget {
     private static final double MIB = 1 << 20;
+    private static final double NANOS_PER_MILLI = 1e6;
     private static final long UNBOUNDED = 2L << 30;
     private static final int WARM = 6;
     private static final int FIXED = 2;
@@ -44,7 +45,7 @@ public final class CudaBudget {
     }
 
     /** Times of one block of steps, and what cuDNN took. */
-    private record Block(double median, long scratch, double passes) {}
+    private record Block(double median, long scratch, double passes, List<ConvolutionRow> rows) {}
 
     public static void main(String[] arguments) throws IOException {
         Path folder = Files.createDirectories(Path.of(arguments[0]));
@@ -96,6 +97,23 @@ public final class CudaBudget {
                 ratios[rounds / 2],
                 ratios[0],
                 ratios[rounds - 1]);
+        for (int i = 0; i < last[0].rows().size(); i++) {
+            ConvolutionRow one = last[0].rows().get(i);
+            ConvolutionRow other = last[1].rows().get(i);
+            if (!way(one).equals(way(other))) {
+                print("  %s %s: %s, at a quarter %s", one.layer(), one.pass(), way(one), way(other));
+            }
+        }
+    }
+
+    private static String way(ConvolutionRow row) {
+        return String.format(
+                Locale.ROOT,
+                "%s in %d with %.2f MiB %.3f ms",
+                row.algorithm(),
+                row.parts(),
+                row.scratchBytes() / MIB,
+                row.nanos() / NANOS_PER_MILLI);
     }
 
     private static Block block(Model model, DataSet[] data, Convolutions settings, int steps) {
@@ -113,7 +131,7 @@ public final class CudaBudget {
                 Networks.fit(model, data[Math.floorMod(i, data.length)]);
                 Nd4j.getExecutioner().commit();
                 if (i >= 0) {
-                    millis[i] = (System.nanoTime() - start) / 1e6;
+                    millis[i] = (System.nanoTime() - start) / NANOS_PER_MILLI;
                 }
             }
             Arrays.sort(millis);
@@ -124,7 +142,8 @@ public final class CudaBudget {
                             .mapToLong(ConvolutionRow::scratchBytes)
                             .max()
                             .orElse(0),
-                    report.rows().stream().mapToLong(ConvolutionRow::nanos).sum() / 1e6);
+                    report.rows().stream().mapToLong(ConvolutionRow::nanos).sum() / NANOS_PER_MILLI,
+                    report.rows());
         } finally {
             MemoryHooks.uninstall();
         }

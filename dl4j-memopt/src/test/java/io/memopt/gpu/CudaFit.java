@@ -19,8 +19,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
@@ -67,7 +70,7 @@ public final class CudaFit {
     /**
      * How one run went.
      *
-     * @param peakBytes most that was reserved beyond what was there before the network was made
+     * @param peakBytes most that was reserved beyond what was there before the network was made, all minibatches but one among that
      */
     private record Run(List<Float> parameters, long peakBytes, double medianMillis, String remark) {}
 
@@ -169,6 +172,11 @@ public final class CudaFit {
         System.gc();
         MemorySpace space = Nd4jFacts.isCuda() ? MemorySpace.DEVICE : MemorySpace.HOST;
         MemoryHooks.install();
+        List<DataSet> minibatches =
+                IntStream.range(0, steps).mapToObj(this::data).toList();
+        minibatches.forEach(each -> arrays(each).forEach(INDArray::sumNumber)); // they are where training needs them
+        DataSet largest = largest(minibatches);
+        System.gc(); // what making them left
         PeakWindow window = MemoryHooks.recording().ledger().openPeakWindow();
         long before = MemoryHooks.recording().ledger().reservedBytes(space);
         Nd4j.getRandom().setSeed(7);
@@ -177,33 +185,46 @@ public final class CudaFit {
         String remark;
         try (MemOpt memopt = MemOpt.attach(model, config);
                 AutoCloseable limit = limiting.begin(memopt)) {
+            if (config.budget().isSet()) {
+                memopt.rehearse(largest);
+            }
             for (int i = 0; i < steps; i++) {
-                DataSet minibatch = data(i);
                 Nd4j.getRandom().setStates(7, i + 1);
                 long begun = System.nanoTime();
-                Networks.fit(model, minibatch);
+                Networks.fit(model, minibatches.get(i));
                 Nd4j.getExecutioner().commit();
                 millis[i] = (System.nanoTime() - begun) / 1e6;
-                close(minibatch);
             }
             remark = remark(memopt);
         }
-        long peak = window.take().reservedBytes(space) - before;
+        long peak = window.take().reservedBytes(space) - before + bytes(largest);
         window.close();
+        minibatches.forEach(each -> arrays(each).filter(INDArray::closeable).forEach(INDArray::close));
         double[] steady = Arrays.copyOfRange(millis, millis.length / 2, millis.length);
         Arrays.sort(steady);
         return new Run(parameters(model), peak, steady[steady.length / 2], remark);
     }
 
-    /** A budget counts one minibatch; others that are held would be beside it. */
-    private static void close(DataSet minibatch) {
-        Stream.of(
+    /** Minibatches of texts differ in length, and a budget is that of the one it was decided for. */
+    private static DataSet largest(List<DataSet> minibatches) {
+        return minibatches.stream()
+                .max(Comparator.comparingLong(CudaFit::bytes))
+                .orElseThrow();
+    }
+
+    private static long bytes(DataSet minibatch) {
+        return arrays(minibatch)
+                .mapToLong(array -> array.length() * array.dataType().width())
+                .sum();
+    }
+
+    private static Stream<INDArray> arrays(DataSet minibatch) {
+        return Stream.of(
                         minibatch.getFeatures(),
                         minibatch.getLabels(),
                         minibatch.getFeaturesMaskArray(),
                         minibatch.getLabelsMaskArray())
-                .filter(array -> array != null && array.closeable())
-                .forEach(INDArray::close);
+                .filter(Objects::nonNull);
     }
 
     private static List<Float> parameters(Model model) {
@@ -225,11 +246,13 @@ public final class CudaFit {
     private static String text(BudgetReport report) {
         return String.format(
                 Locale.ROOT,
-                "; %s, predicted %s and %.3f ms, decided in %.1f s, limit %s",
+                "; %s, predicted %s and %.3f ms, by the budget's books %s, decided in %.1f s with at most %s, limit %s",
                 report.chosen().strategy(),
                 mb(report.chosen().peakBytes()),
                 report.chosen().stepMillis(),
+                mb(report.actualPeakBytes().orElse(0)),
                 report.decidingMillis() / 1000,
+                mb(report.decidingBytes()),
                 mb(report.limitBytes()));
     }
 

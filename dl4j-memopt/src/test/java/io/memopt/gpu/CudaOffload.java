@@ -7,6 +7,7 @@ import io.memopt.MemOptConfig;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.nd4j.PinnedBlock;
 import io.memopt.allocator.pool.CopyFigures;
 import io.memopt.allocator.recording.PeakWindow;
 import io.memopt.allocator.recording.WindowPeaks;
@@ -19,6 +20,7 @@ import io.memopt.strategy.offload.Offload;
 import io.memopt.testing.Networks;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -27,6 +29,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.jspecify.annotations.Nullable;
@@ -37,7 +40,7 @@ import org.nd4j.linalg.factory.Nd4j;
 /**
  * Checkpoints and updater state on the host of a GPU; a program, because the tests' class path has no CUDA. Ways take turns in one JVM,
  * all from the same parameters. For each network and way one line: most device memory in the first and in the later half of the steps, and page-locked memory in the later, by the books, beyond
- * what was there before the network was made, median step of each round, whether the parameters are those of the first plain training bit for bit, and what was copied, with the time that the
+ * what was there before the network was made, what the system counts as shared memory after each round, median step of each round, whether the parameters are those of the first plain training bit for bit, and what was copied, with the time that the
  * device stood still for it. Plain training comes twice, since not every network repeats itself on a GPU.
  *
  * <p>Arguments: folder for {@code offload.txt} and {@code algorithms.json}; rounds; then {@code NETWORK,batch,steps} each, with a name
@@ -48,6 +51,7 @@ public final class CudaOffload {
     private static final double NANOS_PER_MILLI = 1e6;
     private static final int FIXED = 2;
     private static final int STACK = 8;
+    private static final int IMPOSSIBLE = 46;
 
     private final PrintWriter out;
     private final Path cache;
@@ -99,11 +103,21 @@ public final class CudaOffload {
 
     /** How one run went. */
     private record Run(
-            long first, long device, long pinned, double millis, boolean same, CopyFigures copies, String notes) {}
+            long first,
+            long device,
+            long pinned,
+            long sharedAfter,
+            double millis,
+            boolean same,
+            CopyFigures copies,
+            String notes) {}
 
     public static void main(String[] arguments) throws IOException {
         Path folder = Files.createDirectories(Path.of(arguments[0]));
         try (PrintWriter file = new PrintWriter(Files.newBufferedWriter(folder.resolve("offload.txt")))) {
+            String refused = refusedBlock();
+            System.out.println(refused);
+            file.println(refused);
             for (String network : Arrays.asList(arguments).subList(FIXED, arguments.length)) {
                 new CudaOffload(file, folder, Integer.parseInt(arguments[1]), network.split(",", -1)).compare();
             }
@@ -142,12 +156,15 @@ public final class CudaOffload {
         Run last = its.get(its.size() - 1);
         CopyFigures copies = last.copies();
         print(
-                "  %-20s device peak of the first half %9.2f MiB, of the later %9.2f MiB, page-locked %9.2f MiB, steps %s ms, bits of plain %s; a step: %.1f copies and %.2f MiB to"
+                "  %-20s device peak of the first half %9.2f MiB, of the later %9.2f MiB, page-locked %9.2f MiB, left to the process afterwards %s MiB of memory shared with the driver, steps %s ms, bits of plain %s; a step: %.1f copies and %.2f MiB to"
                         + " the host, %.1f and %.2f back, %.1f late, %.3f ms waited",
                 way,
                 last.first() / MIB,
                 last.device() / MIB,
                 last.pinned() / MIB,
+                its.stream()
+                        .map(run -> String.format(Locale.ROOT, "%.1f", run.sharedAfter() / MIB))
+                        .toList(),
                 its.stream()
                         .map(run -> String.format(Locale.ROOT, "%.3f", run.millis()))
                         .toList(),
@@ -201,10 +218,33 @@ public final class CudaOffload {
                 firstPeak,
                 later.reservedBytes(MemorySpace.DEVICE) - device,
                 later.reservedBytes(MemorySpace.PINNED) - pinned,
+                sharedBytes(),
                 steady[steady.length / 2],
                 isAsFirst(model.params()),
                 figures().since(before),
                 notes);
+    }
+
+    /** What the system calls shared memory of this process, which is where page-locked memory counts. */
+    private static long sharedBytes() {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/status"))) {
+            return lines.filter(line -> line.startsWith("RssShmem:"))
+                    .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) << 10)
+                    .sum();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A block that no system has is refused, and neither the books nor what is done next know of it. */
+    private static String refusedBlock() {
+        long before = MemoryHooks.install().ledger().reservedBytes(MemorySpace.PINNED);
+        boolean refused = PinnedBlock.of(1L << IMPOSSIBLE).isEmpty();
+        long after = MemoryHooks.recording().ledger().reservedBytes(MemorySpace.PINNED);
+        double sum = Nd4j.ones(1000).addi(1).sumNumber().doubleValue();
+        MemoryHooks.uninstall();
+        return "a page-locked block of 2^" + IMPOSSIBLE + " B: refused " + refused + ", in the books "
+                + (after - before) + " B, the next operations give " + sum + " of 2000.0";
     }
 
     private static CopyFigures figures() {

@@ -3,7 +3,10 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.step.StepOptions;
+import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 
@@ -16,11 +19,24 @@ public interface BudgetLevers {
     /** Whether iterations that run out of memory are undone, for which a step keeps copies. */
     boolean guards();
 
+    /** The scratch memory that convolutions of {@code model} take beside workspaces; empty where they take none. */
+    default Optional<NetworkScratch> scratch(Model model) {
+        return Optional.empty();
+    }
+
     /** Gives {@code model} its own step back. */
     void release(Model model);
 
+    /** Has {@code hears} called with the network, before anything is computed of a minibatch, in steps that begin from now on. */
+    default void onMinibatch(Consumer<Model> hears) {}
+
     /** Trains {@code model} by {@code options} from now on, whatever was set before. */
     void step(Model model, StepOptions options);
+
+    /** Whether reuse has no need to learn the minibatch that {@code model} holds. */
+    default boolean knowsMinibatch(Model model) {
+        return true;
+    }
 
     /**
      * Has reuse learn what the minibatch that {@code model} holds needs.

@@ -14,7 +14,8 @@ import java.util.Optional;
  *
  * @param bytes the budget, 0 when a share is given
  * @param share of what is free, above 0 and at most 1; 0 when bytes are given
- * @param exactness loosest class that a strategy may have
+ * @param exactness loosest class that a strategy may have, relative to convolutions as an engine computes them: which of its algorithms it
+ *     takes, and so in which order they sum, depends on the scratch memory that a budget leaves it
  * @param profile file that keeps decisions across runs, if any
  */
 public record BudgetOptions(long bytes, double share, Exactness exactness, Optional<Path> profile) {

@@ -9,6 +9,7 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.Untouched;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.StepOptions;
 import java.util.Comparator;
@@ -46,6 +47,7 @@ final class BudgetPlanner {
     private final LayerModes modes;
     private final HeldMinibatch held;
     private final Terms terms;
+    private final ScratchLever scratch;
     private final PriceList prices;
     private final Predicate<PassKind> steady;
     private final StepTimes times;
@@ -65,9 +67,17 @@ final class BudgetPlanner {
         this.modes = modes;
         this.held = held;
         this.terms = terms;
-        this.prices = PriceList.of(terms.fixed(), trial.plainKind(), trial.plain(), trial.memories());
+        this.scratch = levers.scratch(model)
+                .map(its -> ScratchTrial.of(its, terms, trial.memories(), trial.plain()))
+                .orElseGet(ScratchLever::none);
+        this.prices = PriceList.of(terms.fixed(), trial.plainKind(), trial.plain(), trial.memories(), scratch);
         this.steady = trial::isSteady;
-        this.times = new StepTimes(trial::factor, prices.batch(), PassMemory.HIGH, trial.smallNanos());
+        this.times =
+                new StepTimes(trial::factor, this::scratchNanos, prices.batch(), PassMemory.HIGH, trial.smallNanos());
+    }
+
+    private double scratchNanos(Way way) {
+        return scratch.extraNanos(way.scratchBytes(), way.partOf(prices.batch()));
     }
 
     /** What was decided, and the ways that it was decided among. */
@@ -82,7 +92,9 @@ final class BudgetPlanner {
     static Decision decide(Model model, TrainingTracker tracker, BudgetLevers levers, LayerModes modes, Terms terms) {
         HeldMinibatch held = HeldMinibatch.of(model);
         levers.reuse(Reuse.RELEASED);
-        Trial trial = Trial.of(model, tracker, held, terms, modes);
+        Optional<NetworkScratch> scratch = levers.scratch(model);
+        scratch.ifPresent(its -> its.limit(0, 0)); // what convolutions take is found out for whole minibatches
+        Trial trial = Trial.of(model, tracker, held, terms, modes, scratch);
         return new BudgetPlanner(model, tracker, levers, modes, held, terms, trial).decide();
     }
 
@@ -124,6 +136,7 @@ final class BudgetPlanner {
                         .thenComparing(priced -> !priced.way().pass().keep().isAll())
                         .thenComparing(priced -> priced.way().pass().caching())
                         .thenComparing(priced -> priced.way().reuse())
+                        .thenComparing(priced -> -priced.way().scratchBytes())
                         .thenComparing(priced -> times.step(priced.way())))
                 .orElseThrow();
     }
@@ -158,10 +171,21 @@ final class BudgetPlanner {
         }
         levers.reuse(way.reuse());
         levers.step(model, way.step(model.batchSize(), asked));
+        return rehearse(model, levers, held, way);
+    }
+
+    /**
+     * Has reuse learn the minibatch {@code held}, with as little scratch memory as convolutions can do with: plans are proved with the same
+     * ways throughout, and there is no arena that lends any. Then they have that of {@code way}, which is in effect.
+     */
+    static boolean rehearse(Model model, BudgetLevers levers, HeldMinibatch held, Way way) {
+        Optional<NetworkScratch> scratch = levers.scratch(model);
+        scratch.ifPresent(its -> its.limit(0));
         try {
             return levers.rehearse(model, examples -> held.give(0, examples));
         } finally {
             held.restore();
+            scratch.ifPresent(way::limit);
         }
     }
 

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * Choices kept across runs, as JSON; trouble with the file is told and stops nothing. Bounded: the {@value #MAX_CHOICES} latest.
  *
  * <pre>
- *   {"format": "memopt-budgets", "version": 2, "choices": {KEY: {"plain": ROW, "chosen": ROW, "front": [ROW, ..]}, ..}}
+ *   {"format": "memopt-budgets", "version": 3, "choices": {KEY: {"plain": ROW, "chosen": ROW, "front": [ROW, ..]}, ..}}
  * </pre>
  */
 final class BudgetProfile {
@@ -29,7 +29,7 @@ final class BudgetProfile {
 
     private static final Logger log = LoggerFactory.getLogger(BudgetProfile.class);
     private static final String FORMAT = "memopt-budgets";
-    private static final int VERSION = 2;
+    private static final int VERSION = 3;
     private static final Gson GSON =
             new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
 

@@ -19,7 +19,9 @@ import java.util.Objects;
  * @param precision in which type of numbers gradients are computed
  * @param parts that a minibatch is computed in, 1 for whole minibatches
  * @param stateInFile whether the updater's state is offloaded, likewise
- * @param exactness what it does to results
+ * @param scratchBytes most scratch memory that a pass of a convolution may take, see {@code Convolutions}; -1 where none is taken at all
+ * @param scratchAloneBytes most of it that may lie beside workspaces or arena
+ * @param exactness what it does to results, relative to convolutions as an engine computes them with so much scratch memory
  * @param peakBytes most bytes at once, see {@link BudgetReport} for what counts
  * @param stepMillis time of an iteration
  */
@@ -32,6 +34,8 @@ public record BudgetRow(
         Precision precision,
         int parts,
         boolean stateInFile,
+        long scratchBytes,
+        long scratchAloneBytes,
         Exactness exactness,
         long peakBytes,
         double stepMillis) {

@@ -15,6 +15,7 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkIdentity;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.SampleMinibatch;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.step.FirstMinibatch;
 import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.NetworkScopes;
@@ -22,10 +23,12 @@ import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.TrainingSteps;
 import java.lang.ref.WeakReference;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
@@ -52,6 +55,9 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private static final double NANOS_PER_MILLI = 1e6;
     /** Iterations that the actual time is the median of. */
     private static final int KEPT = 256;
+    /** Of examples that cannot be planned, beyond which no more are rehearsed. */
+    private static final int MOST_UNPLANNED = 256;
+
     /** The first iteration makes the updater's state, and its begin lies before the decision. */
     private static final int UNTIMED = 2;
 
@@ -69,6 +75,13 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private int iterations;
     private volatile @Nullable BudgetReport outcome;
     private @Nullable ActualPeak actual;
+    /** Of the minibatch that was decided for. */
+    private long minibatchBytes;
+
+    private String minibatchShapes = "";
+    /** Of examples of which no plan could be proved. */
+    private final Set<String> unplanned = new HashSet<>();
+
     private boolean toldLarger;
     private boolean toldWorker;
     /** Nobody knows what training takes, so that it goes on as it is. */
@@ -126,6 +139,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     public static NetworkBudget begin(
             Model model, TrainingTracker tracker, BudgetLevers levers, BudgetOptions options, StepOptions asked) {
         NetworkBudget budget = new NetworkBudget(model, tracker, levers, options, asked);
+        levers.onMinibatch(budget::arrives);
         tracker.addModelObserver(budget);
         tracker.addObserver(budget);
         return budget;
@@ -164,8 +178,10 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
             first.pause(); // The step that is chosen takes the place of the network's own.
             try {
                 BudgetReport decided = decided(model, others, fresh);
-                long minibatch = HeldMinibatch.of(model).bytes();
-                keep(decided, new ActualPeak(ledger, space, name, fresh, begun, minibatch));
+                HeldMinibatch held = HeldMinibatch.of(model);
+                minibatchBytes = held.bytes();
+                minibatchShapes = held.shapes();
+                keep(decided, new ActualPeak(ledger, space, name, fresh, begun, minibatchBytes));
             } catch (BudgetException e) {
                 undo(model, fresh);
                 throw e;
@@ -196,6 +212,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         fresh.close();
         modes.close();
         levers.release(model);
+        levers.scratch(model).ifPresent(its -> its.limit(NetworkScratch.UNLIMITED, NetworkScratch.UNLIMITED));
         first.resume();
     }
 
@@ -238,7 +255,8 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     /** What makes decisions comparable. */
     private String key(Model model) {
         return NetworkIdentity.of(model) + " " + HeldMinibatch.of(model).shapes() + " " + options + " "
-                + options.exactness() + " " + asked + (levers.guards() ? " guarded" : "");
+                + options.exactness() + " " + asked + (levers.guards() ? " guarded" : "")
+                + levers.scratch(model).map(its -> " " + its.description()).orElse("");
     }
 
     /** Puts the choice of an earlier run into effect; false when it does not fit now, or cannot be proved any more. */
@@ -256,7 +274,8 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     }
 
     private BudgetProfile.Remembered decidedAnew(Model model, long limit) {
-        Terms terms = Terms.of(model, levers.guards(), options, asked, limit);
+        long kept = levers.scratch(model).map(NetworkScratch::keptBytes).orElse(0L);
+        Terms terms = Terms.of(model, levers.guards(), options, asked, limit, kept);
         BudgetPlanner.Decision decision = BudgetPlanner.decide(model, tracker, levers, modes, terms);
         List<BudgetRow> rows =
                 decision.prices().ways().stream().map(way -> row(decision, way)).toList();
@@ -315,6 +334,8 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
                 pass.precision(),
                 way.parts(),
                 way.stateInFile(),
+                way.scratchBytes(),
+                way.scratchAloneBytes(),
                 way.exactness(),
                 priced.bytes(),
                 decision.times().step(way) / NANOS_PER_MILLI);
@@ -373,18 +394,64 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         }
     }
 
+    /** A minibatch is about to be computed: one of other shapes needs plans of its own, and a larger one is not within the budget. */
+    private void arrives(Model model) {
+        BudgetReport decided = outcome;
+        if (decided != null && isOf(model)) {
+            HeldMinibatch held = HeldMinibatch.of(model);
+            Way way = Way.of(decided.chosen());
+            if (tellIfLarger(decided, held)) {
+                Way larger = way.withScratch(way.scratchBytes(), NetworkScratch.UNLIMITED);
+                levers.scratch(model).ifPresent(larger::limit); // else some pass may find no way at all
+            }
+            if (way.reuse() == Reuse.PLANNED && !isPlanned(model, held, way)) {
+                tell(decided, held, " No plan of its workspaces could be proved.");
+            }
+        }
+    }
+
+    private boolean tellIfLarger(BudgetReport decided, HeldMinibatch held) {
+        return held.bytes() > minibatchBytes && tell(decided, held, " Give rehearse() the largest minibatch.");
+    }
+
+    /** Once; false later. */
+    private boolean tell(BudgetReport decided, HeldMinibatch held, String advice) {
+        boolean fresh = !toldLarger;
+        if (fresh) {
+            toldLarger = true;
+            log.warn(
+                    "{} is trained with a minibatch of {}; the budget of {} was decided for {} and does not hold.{}",
+                    name,
+                    held.shapes(),
+                    ByteSize.format(decided.limitBytes()),
+                    minibatchShapes,
+                    advice);
+        }
+        return fresh;
+    }
+
+    /** Rehearses where there is no plan: else the first pass would take what it takes without one. */
+    private boolean isPlanned(Model model, HeldMinibatch held, Way way) {
+        if (levers.knowsMinibatch(model)) {
+            return true;
+        }
+        boolean hopeless = unplanned.size() >= MOST_UNPLANNED || unplanned.contains(held.itemShapes());
+        if (held.rows() < PassMemory.HIGH || hopeless) {
+            return false;
+        }
+        boolean served = BudgetPlanner.rehearse(model, levers, held, way);
+        if (!served) {
+            unplanned.add(held.itemShapes());
+        }
+        return served;
+    }
+
+    /** Those that train by another step than ours, too. */
     @Override
     public void gradientsComputed(Model model) {
         BudgetReport decided = outcome;
-        if (decided != null && !toldLarger && isOf(model) && model.batchSize() > decided.batch()) {
-            toldLarger = true;
-            log.warn(
-                    "{} is trained with {} at once; the budget of {} was decided for {} and does not hold."
-                            + " Give rehearse() the largest minibatch.",
-                    name,
-                    Count.of(model.batchSize(), "example"),
-                    ByteSize.format(decided.limitBytes()),
-                    decided.batch());
+        if (decided != null && !toldLarger && isOf(model)) {
+            tellIfLarger(decided, HeldMinibatch.of(model));
         }
     }
 

@@ -10,7 +10,7 @@ import java.util.Optional;
 
 /**
  * How a pass computes gradients: whatever changes what it takes, but for the number of its examples and the reuse of workspaces. A
- * strategy that is one more of these, as a limit on the scratch of convolutions would be, is a component here, a class of
+ * strategy that is one more of these is a component here, a class of
  * exactness, a word in {@link Way#text} and a field of {@link BudgetRow}.
  *
  * @param keep which activations are kept

@@ -13,9 +13,10 @@ import java.util.OptionalLong;
  * What every way to train takes, for one network and one size of minibatch:
  *
  * <pre>
- *   parameters + gradients + updater state + minibatch (+ sum of gradients, where there are several)
+ *   parameters + gradients + updater state + minibatch (+ what helpers keep) (+ sum of gradients, where there are several)
  *     (- updater state, where that is offloaded) (+ copies of a guard) (+ a copy in half precision)
- *     + workspaces or arena, and arrays outside them, of the largest part of the minibatch
+ *     + some small arrays + workspaces or arena, and arrays outside them, of the largest part of the minibatch
+ *     (+ scratch memory of its convolutions that does not lie in the arena, and at least what one cannot do without)
  * </pre>
  *
  * @param batch examples of a minibatch
@@ -25,6 +26,9 @@ import java.util.OptionalLong;
 record PriceList(int batch, Priced plain, List<Priced> ways) {
     /** Parts that minibatches are computed in, as far as they have so many examples. */
     private static final int[] PARTS = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
+
+    /** What ND4J makes of small arrays, once and for good or until the collector comes; a few hundred bytes were seen. */
+    private static final long SMALL_BYTES = 4096;
 
     /** Sized arenas take no less than planned ones, and no less time. */
     private static final List<Reuse> KINDS = List.of(Reuse.RELEASED, Reuse.PLANNED);
@@ -41,7 +45,7 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
      * @param copyBytes parameters and gradients of the copy that computes in another precision
      * @param guardBytes what a guarded step keeps; 0 for none, as in Deeplearning4j's own way
      * @param fileGuardBytes the same where the updater's state, and with it the copy that is kept of it, is offloaded
-     * @param minibatchBytes inputs, labels and masks
+     * @param minibatchBytes inputs, labels and masks, and what helpers of layers keep from pass to pass
      * @param partsAllowed whether a minibatch may be computed in parts
      * @param fileAllowed whether the updater's state may be offloaded
      * @param sums whether gradients are summed even for whole minibatches
@@ -61,9 +65,10 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
         long takesWhole(PassKind kind, PassMemory memory) {
             long always = always(kind, fileAllowed);
             return KINDS.stream()
-                            .mapToLong(reuse -> memory.bytes(reuse, batch).orElse(Long.MAX_VALUE - always))
+                            .mapToLong(reuse -> memory.bytes(reuse, batch).orElse(Long.MAX_VALUE / 2))
                             .min()
                             .orElseThrow()
+                    + memory.leastScratchBytes(batch)
                     + always;
         }
 
@@ -73,7 +78,13 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
                     + flat.gradients()
                     + copyBytes
                     + minibatchBytes
-                    + memory.bytes(Reuse.RELEASED, PassMemory.HIGH).orElse(0);
+                    + memory.bytes(Reuse.RELEASED, PassMemory.HIGH).orElse(0)
+                    + memory.leastScratchBytes(PassMemory.HIGH);
+        }
+
+        /** Bytes that are there before a way is chosen. */
+        long heldBytes() {
+            return flat.parameters() + flat.gradients() + minibatchBytes;
         }
 
         private long always(PassKind kind, boolean stateInFile) {
@@ -88,6 +99,7 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
                     + flat.gradients()
                     + flat.updater()
                     + minibatchBytes
+                    + SMALL_BYTES
                     + (sums ? flat.gradients() : 0);
         }
 
@@ -108,31 +120,52 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
      * @param plainKind of Deeplearning4j's own passes
      * @param plain what those take, if known
      * @param memories of all other passes
+     * @param scratch that convolutions may have
      */
     static PriceList of(
-            Fixed fixed, PassKind plainKind, Optional<PassMemory> plain, Map<PassKind, PassMemory> memories) {
+            Fixed fixed,
+            PassKind plainKind,
+            Optional<PassMemory> plain,
+            Map<PassKind, PassMemory> memories,
+            ScratchLever scratch) {
+        long limit = scratch.limits().get(0);
+        long beside = plain.map(its -> scratch.besideBytes(its, Reuse.OFF, fixed.batch, limit))
+                .orElse(0L);
+        Way own = new Way(plainKind, 1, false, Reuse.OFF).withScratch(limit, beside);
+        long passes =
+                plain.map(its -> its.bytes(own.reuse(), fixed.batch).orElse(0)).orElse(0L);
+        Priced unchanged = new Priced(own, fixed.unguarded() + passes + beside);
+        return new PriceList(fixed.batch, unchanged, waysOf(fixed, memories, scratch));
+    }
+
+    /** All that are allowed and whose bytes are known. */
+    static List<Priced> waysOf(Fixed fixed, Map<PassKind, PassMemory> memories, ScratchLever scratch) {
         List<Priced> ways = new ArrayList<>();
         memories.forEach((kind, memory) -> {
             for (int parts : PARTS) {
                 for (Reuse reuse : KINDS) {
-                    ways.addAll(priced(fixed, memory, new Way(kind, parts, false, reuse)));
-                    ways.addAll(priced(fixed, memory, new Way(kind, parts, true, reuse)));
+                    ways.addAll(priced(fixed, memory, scratch, new Way(kind, parts, false, reuse)));
+                    ways.addAll(priced(fixed, memory, scratch, new Way(kind, parts, true, reuse)));
                 }
             }
         });
-        long plainBytes =
-                plain.map(its -> its.bytes(Reuse.OFF, fixed.batch).orElse(0)).orElse(0L);
-        Priced unchanged = new Priced(new Way(plainKind, 1, false, Reuse.OFF), fixed.unguarded() + plainBytes);
-        return new PriceList(fixed.batch, unchanged, ways);
+        return ways;
     }
 
-    /** At most one. */
-    private static List<Priced> priced(Fixed fixed, PassMemory memory, Way way) {
+    /** One for each limit on scratch memory, or none. */
+    private static List<Priced> priced(Fixed fixed, PassMemory memory, ScratchLever scratch, Way way) {
         if (!fixed.allows(way)) {
             return List.of();
         }
         long rest = fixed.always(way.pass(), way.stateInFile()) + fixed.sum(way.parts());
         OptionalLong bytes = memory.bytes(way.reuse(), way.partOf(fixed.batch));
-        return bytes.isPresent() ? List.of(new Priced(way, rest + bytes.getAsLong())) : List.of();
+        return bytes.isEmpty()
+                ? List.of()
+                : scratch.limits().stream()
+                        .map(limit -> {
+                            long beside = scratch.besideBytes(memory, way.reuse(), way.partOf(fixed.batch), limit);
+                            return new Priced(way.withScratch(limit, beside), rest + bytes.getAsLong() + beside);
+                        })
+                        .toList();
     }
 }

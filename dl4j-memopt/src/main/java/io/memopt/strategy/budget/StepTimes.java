@@ -15,7 +15,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * How long an iteration takes in one way or another: measured where a pass was timed, elsewhere what follows from that.
  *
  * <pre>
- *   step = parts * pass(part) * factor of the kind of pass + sums of gradients + update
+ *   step = parts * (pass(part) * factor of the kind of pass + what less scratch memory costs) + sums of gradients + update
  * </pre>
  *
  * Where a part was not timed, the time follows from that of the nearest size that was: a straight line through it and a pass of a few
@@ -28,6 +28,7 @@ final class StepTimes {
     private static final int TIMINGS = 3;
 
     private final ToDoubleFunction<PassKind> factor;
+    private final ToDoubleFunction<Way> scratchNanos;
     private final int batch;
     private final int smallPart;
     private final OptionalDouble smallNanos;
@@ -40,10 +41,17 @@ final class StepTimes {
      * For minibatches of {@code batch}.
      *
      * @param factor time of a pass, as multiple of one that keeps all activations and does nothing else either
+     * @param scratchNanos that convolutions over the largest part of a way take longer for its limit on their scratch memory
      * @param smallPart examples of a pass of that kind which took {@code smallNanos}
      */
-    StepTimes(ToDoubleFunction<PassKind> factor, int batch, int smallPart, OptionalDouble smallNanos) {
+    StepTimes(
+            ToDoubleFunction<PassKind> factor,
+            ToDoubleFunction<Way> scratchNanos,
+            int batch,
+            int smallPart,
+            OptionalDouble smallNanos) {
         this.factor = factor;
+        this.scratchNanos = scratchNanos;
         this.batch = batch;
         this.smallPart = smallPart;
         this.smallNanos = smallNanos;
@@ -65,7 +73,8 @@ final class StepTimes {
     /** One pass over the largest part of {@code way} took so long. */
     void measured(Way way, double passNanos) {
         int part = way.partOf(batch);
-        plainByPart.put(part, passNanos / factor.applyAsDouble(way.pass()));
+        plainByPart.put(
+                part, Math.max(0, passNanos - scratchNanos.applyAsDouble(way)) / factor.applyAsDouble(way.pass()));
         measured.put(way, step(way, passNanos));
     }
 
@@ -76,7 +85,11 @@ final class StepTimes {
     /** Nanoseconds of an iteration. */
     double step(Way way) {
         Double known = measured.get(way);
-        return known != null ? known : step(way, plain(way.partOf(batch)) * factor.applyAsDouble(way.pass()));
+        return known != null
+                ? known
+                : step(
+                        way,
+                        plain(way.partOf(batch)) * factor.applyAsDouble(way.pass()) + scratchNanos.applyAsDouble(way));
     }
 
     private double step(Way way, double passNanos) {

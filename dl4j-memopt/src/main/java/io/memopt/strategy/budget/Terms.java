@@ -23,8 +23,12 @@ record Terms(PriceList.Fixed fixed, long limitBytes, StepOptions asked, Exactnes
     /** Passes that are tried may take so much more than was predicted, one in so many bytes. */
     private static final int MARGIN = 64;
 
-    /** For the minibatch that {@code model} holds. */
-    static Terms of(Model model, boolean guards, BudgetOptions options, StepOptions asked, long limit) {
+    /**
+     * For the minibatch that {@code model} holds.
+     *
+     * @param keptBytes of arrays that helpers of its layers keep
+     */
+    static Terms of(Model model, boolean guards, BudgetOptions options, StepOptions asked, long limit, long keptBytes) {
         FlatBytes flat = FlatBytes.of(model);
         boolean sums = asked.accumulate() > 1;
         long sum = sums ? flat.gradients() : 0;
@@ -34,7 +38,7 @@ record Terms(PriceList.Fixed fixed, long limitBytes, StepOptions asked, Exactnes
                 MixedPass.copyBytes(model.numParams()),
                 guards ? TrainingSteps.guardBytes(model, flat.updater(), sum) : 0,
                 (guards ? TrainingSteps.guardBytes(model, 0, sum) : 0) + stagingBytes(asked, flat),
-                HeldMinibatch.of(model).bytes(),
+                HeldMinibatch.of(model).bytes() + keptBytes,
                 partsAllowed(model, options.exactness()),
                 asked.stateOffload().isPresent() && flat.updater() > 0,
                 sums);

@@ -8,6 +8,7 @@ import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.Untouched;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.precision.HalfSettings;
 import io.memopt.strategy.precision.Precision;
 import io.memopt.strategy.step.HeldMinibatch;
@@ -50,6 +51,7 @@ final class Trial {
     private final HeldMinibatch held;
     private final Terms terms;
     private final LayerModes modes;
+    private final Optional<NetworkScratch> scratch;
     private final PassKind plainKind;
     private final PassKind basic;
     private final long begun = System.nanoTime();
@@ -59,12 +61,19 @@ final class Trial {
     private Optional<PassMemory> plain = Optional.empty();
     private @Nullable ActivationLever lever;
 
-    private Trial(Model model, TrainingTracker tracker, HeldMinibatch held, Terms terms, LayerModes modes) {
+    private Trial(
+            Model model,
+            TrainingTracker tracker,
+            HeldMinibatch held,
+            Terms terms,
+            LayerModes modes,
+            Optional<NetworkScratch> scratch) {
         this.model = model;
         this.tracker = tracker;
         this.held = held;
         this.terms = terms;
         this.modes = modes;
+        this.scratch = scratch;
         boolean caches = CacheSwitch.isOn(model);
         this.plainKind = new PassKind(Keep.ALL, false, caches ? Caching.KEPT : Caching.NONE, Precision.AS_CONFIGURED);
         this.basic = new PassKind(
@@ -78,9 +87,16 @@ final class Trial {
      * Runs on the training thread, while nothing serves workspaces in ND4J's place.
      *
      * @param modes lean once plain training has been recorded
+     * @param scratch of the network's convolutions, if they take any
      */
-    static Trial of(Model model, TrainingTracker tracker, HeldMinibatch held, Terms terms, LayerModes modes) {
-        Trial trial = new Trial(model, tracker, held, terms, modes);
+    static Trial of(
+            Model model,
+            TrainingTracker tracker,
+            HeldMinibatch held,
+            Terms terms,
+            LayerModes modes,
+            Optional<NetworkScratch> scratch) {
+        Trial trial = new Trial(model, tracker, held, terms, modes, scratch);
         Untouched.by(model, trial::run);
         WorkspaceReuse.releaseBlocks();
         return trial;
@@ -301,7 +317,7 @@ final class Trial {
             if (kind.mixes()) {
                 recorded.accept(PassMemory.HIGH); // makes the gradients of the copy
             }
-            Optional<PassMemory> memory = PassMemory.record(tracker.recording(), recorded);
+            Optional<PassMemory> memory = PassMemory.record(tracker.recording(), scratch, recorded);
             if (timed) {
                 time(kind, pass::compute);
             }

@@ -3,8 +3,10 @@
 package io.memopt.strategy.budget;
 
 import io.memopt.allocator.event.Count;
+import io.memopt.allocator.recording.ByteSize;
 import io.memopt.analysis.Exactness;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.offload.Offload;
 import io.memopt.strategy.step.StepOptions;
 import java.util.ArrayList;
@@ -17,15 +19,38 @@ import java.util.Optional;
  * @param pass how gradients are computed
  * @param parts that a minibatch is computed in
  * @param stateInFile whether the updater's state is offloaded: to a mapped file or, with CUDA, the host
+ * @param scratchBytes most scratch memory that a pass of a convolution may take; {@link #NO_SCRATCH} where none is taken at all
+ * @param scratchAloneBytes most of it that may lie beside workspaces or arena
  */
-record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
+record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse, long scratchBytes, long scratchAloneBytes) {
+    /** Convolutions are Deeplearning4j's own. */
+    static final long NO_SCRATCH = -1;
+
+    /** Without an engine that takes scratch memory. */
+    Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
+        this(pass, parts, stateInFile, reuse, NO_SCRATCH, 0);
+    }
 
     /** That of {@code row}. */
     static Way of(BudgetRow row) {
         PassKind pass = new PassKind(new Keep(row.cuts()), row.keptInFiles(), row.caching(), row.precision());
-        return new Way(pass, row.parts(), row.stateInFile(), row.reuse());
+        return new Way(pass, row.parts(), row.stateInFile(), row.reuse(), row.scratchBytes(), row.scratchAloneBytes());
     }
 
+    Way withScratch(long bytes, long besideBytes) {
+        return new Way(pass, parts, stateInFile, reuse, bytes, besideBytes);
+    }
+
+    /** Has convolutions keep to it. */
+    void limit(NetworkScratch scratch) {
+        if (scratchBytes == NO_SCRATCH) {
+            scratch.limit(NetworkScratch.UNLIMITED);
+        } else {
+            scratch.limit(scratchBytes, scratchAloneBytes);
+        }
+    }
+
+    /** Relative to convolutions as an engine computes them under the limit of scratch memory. */
     Exactness exactness() {
         Exactness ofParts = parts > 1 ? Exactness.REORDERED : Exactness.BITWISE;
         return ofParts.compareTo(pass.exactness()) > 0 ? ofParts : pass.exactness();
@@ -60,6 +85,11 @@ record Way(PassKind pass, int parts, boolean stateInFile, Reuse reuse) {
                     case SIZED -> "sized workspaces";
                     case PLANNED -> "planned workspaces";
                 });
+        if (scratchBytes == 0) {
+            words.add("convolutions without scratch");
+        } else if (scratchBytes > 0) {
+            words.add("scratch of convolutions of at most " + ByteSize.scaled(scratchBytes));
+        }
         if (pass.caching() != Caching.NONE) {
             words.add(pass.caching() == Caching.KEPT ? "cache mode kept" : "cache mode off");
         }

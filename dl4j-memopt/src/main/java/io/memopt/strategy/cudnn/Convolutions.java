@@ -181,6 +181,11 @@ public record Convolutions(
         return with(copy -> copy.cache = Optional.of(file));
     }
 
+    /** The same without a file that keeps what was measured. */
+    Convolutions withoutCache() {
+        return with(copy -> copy.cache = Optional.empty());
+    }
+
     CudnnOptions options() {
         return new CudnnOptions(deterministic, graphs, tf32, scratchBytes, scratchShare, measured, maxParts);
     }

@@ -16,6 +16,7 @@ import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.ToLongFunction;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.layers.convolution.ConvolutionLayer;
@@ -42,16 +43,22 @@ public final class CudnnLayers implements AutoCloseable {
     private static final HelperField X_HAT = new HelperField(BatchNormalization.class, "xHat");
     private static final HelperField X_MU = new HelperField(BatchNormalization.class, "xMu");
 
+    /** Deeplearning4j makes a bias and a gradient of it for helpers of layers that have none. */
+    private static final int DUMMIES = 2;
+
     private final LayerEngine engine;
     private final Convolutions settings;
     private final AlgorithmFile cache;
     private final Refusals refusals = new Refusals();
     private final List<Helpers> networks = new ArrayList<>();
+    private long scratchLimit = NetworkScratch.UNLIMITED;
+    private long scratchAloneLimit = NetworkScratch.UNLIMITED;
 
     /** What was put into one network; holds neither it nor its layers. */
     private record Helpers(
             WeakReference<Model> model,
             WeakReference<Layer[]> layers,
+            NetworkScratch scratch,
             List<EngineConvolution> convolutions,
             List<Runnable> removals) {}
 
@@ -87,17 +94,21 @@ public final class CudnnLayers implements AutoCloseable {
      * @param model an initialised network
      */
     public synchronized void attach(Model model) {
-        networks.removeIf(other -> other.model().refersTo(null));
+        if (networks.removeIf(other -> other.model().refersTo(null))) {
+            limitScratch();
+        }
         Layer[] layers = NetworkAccess.layers(model);
         Helpers known = find(model);
         if (known != null && known.layers().refersTo(layers)) {
             return;
         }
+        NetworkScratch scratch = new NetworkScratch(engine, settings, this::limitScratch);
         if (known != null) {
             networks.remove(known);
+            scratch.after(known.scratch());
         }
         Helpers helpers = new Helpers(
-                new WeakReference<>(model), new WeakReference<>(layers), new ArrayList<>(), new ArrayList<>());
+                new WeakReference<>(model), new WeakReference<>(layers), scratch, new ArrayList<>(), new ArrayList<>());
         for (int i = 0; i < layers.length; i++) {
             Layer layer = unwrapped(layers[i]);
             if (layer.getClass() == ConvolutionLayer.class) {
@@ -105,7 +116,9 @@ public final class CudnnLayers implements AutoCloseable {
                         settings.reuseForward() && layer == layers[i] && ForwardReuseRule.allows(model, layer, i);
                 addConvolution((ConvolutionLayer) layer, nameOf(layer, i), reuse, helpers);
             } else if (layer.getClass() == BatchNormalization.class && settings.normalization()) {
-                addNormalization((BatchNormalization) layer, nameOf(layer, i), helpers);
+                BatchNormalization normalization = (BatchNormalization) layer;
+                addNormalization(normalization, nameOf(layer, i), helpers);
+                helpers.scratch().keeps(keptBytes(normalization));
             }
         }
         if (settings.joinStatistics()) {
@@ -125,8 +138,33 @@ public final class CudnnLayers implements AutoCloseable {
         if (helpers != null) {
             networks.remove(helpers);
             helpers.removals().forEach(Runnable::run);
+            limitScratch();
             cache.save();
         }
+    }
+
+    /** The scratch memory of the convolutions of {@code model}; empty when it has no helpers. */
+    public synchronized Optional<NetworkScratch> scratch(Model model) {
+        Helpers helpers = find(model);
+        return helpers == null ? Optional.empty() : Optional.of(helpers.scratch());
+    }
+
+    /** The engine keeps to the least of all networks' limits. */
+    private synchronized void limitScratch() {
+        long least = least(NetworkScratch::limitBytes);
+        long leastAlone = least(NetworkScratch::aloneLimitBytes);
+        if (least != scratchLimit || leastAlone != scratchAloneLimit) {
+            scratchLimit = least;
+            scratchAloneLimit = leastAlone;
+            engine.limitScratch(least, leastAlone);
+        }
+    }
+
+    private long least(ToLongFunction<NetworkScratch> limit) {
+        return networks.stream()
+                .mapToLong(its -> limit.applyAsLong(its.scratch()))
+                .min()
+                .orElse(NetworkScratch.UNLIMITED);
     }
 
     private @Nullable Helpers find(Model model) {
@@ -186,6 +224,11 @@ public final class CudnnLayers implements AutoCloseable {
         engine.close();
     }
 
+    private long keptBytes(BatchNormalization layer) {
+        int arrays = settings.joinStatistics() ? RunningStatistics.ARRAYS : EngineNormalization.ARRAYS;
+        return layer.layerConf().getNOut() * Float.BYTES * arrays;
+    }
+
     private void addConvolution(ConvolutionLayer layer, String name, boolean reuse, Helpers helpers) {
         org.deeplearning4j.nn.conf.layers.ConvolutionLayer configuration =
                 (org.deeplearning4j.nn.conf.layers.ConvolutionLayer)
@@ -194,10 +237,14 @@ public final class CudnnLayers implements AutoCloseable {
             refusals.say(name, "it has weight noise, which Deeplearning4j would draw only once for a helper.");
             return;
         }
-        EngineConvolution helper = new EngineConvolution(engine, name, configuration.hasBias(), reuse, refusals);
+        EngineConvolution helper =
+                new EngineConvolution(engine, helpers.scratch(), name, configuration.hasBias(), reuse, refusals);
         Object before = CONVOLUTION.get(layer);
         CONVOLUTION.set(layer, helper);
         helpers.convolutions().add(helper);
+        if (!configuration.hasBias()) {
+            helpers.scratch().keeps(configuration.getNOut() * Float.BYTES * DUMMIES);
+        }
         WeakReference<ConvolutionLayer> reference = new WeakReference<>(layer);
         helpers.removals().add(() -> {
             ConvolutionLayer known = reference.get();

@@ -44,12 +44,23 @@ final class EngineConvolution implements ConvolutionHelper {
     private final boolean hasBias;
     private final Refusals refusals;
     private final @Nullable ForwardResult forward;
+    private final NetworkScratch scratch;
     private volatile @Nullable ConvolutionShape lastShape;
     private boolean failed;
 
-    /** @param reuseForward whether the backward pass may take the forward pass's result */
-    EngineConvolution(LayerEngine engine, String layer, boolean hasBias, boolean reuseForward, Refusals refusals) {
+    /**
+     * @param scratch hears of each pass
+     * @param reuseForward whether the backward pass may take the forward pass's result
+     */
+    EngineConvolution(
+            LayerEngine engine,
+            NetworkScratch scratch,
+            String layer,
+            boolean hasBias,
+            boolean reuseForward,
+            Refusals refusals) {
         this.engine = engine;
+        this.scratch = scratch;
         this.layer = layer;
         this.hasBias = hasBias;
         this.refusals = refusals;
@@ -92,6 +103,7 @@ final class EngineConvolution implements ConvolutionHelper {
         ConvolutionShape shape = geometry.get().shape();
         INDArray z = workspaces.createUninitialized(
                 ArrayType.ACTIVATIONS, DataType.FLOAT, geometry.get().outputShape(), 'c');
+        scratch.computing(shape, ConvolutionPass.FORWARD);
         boolean done = guarded(() -> engine.forward(
                 shape, dense(geometry.get().extend(x)), dense(weights), hasBias ? dense(bias) : null, z));
         if (!done) {
@@ -141,6 +153,8 @@ final class EngineConvolution implements ConvolutionHelper {
         INDArray dx = workspaces.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
         INDArray extended =
                 geometry.extended() ? Nd4j.createUninitialized(DataType.FLOAT, geometry.inputShape(), 'c') : dx;
+        scratch.computing(geometry.shape(), ConvolutionPass.BACKWARD_FILTER);
+        scratch.computing(geometry.shape(), ConvolutionPass.BACKWARD_DATA);
         boolean done = guarded(() -> engine.backward(
                 geometry.shape(),
                 dense(geometry.extend(x)),

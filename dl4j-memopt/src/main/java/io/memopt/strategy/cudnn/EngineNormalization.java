@@ -36,6 +36,9 @@ import org.nd4j.linalg.ops.transforms.Transforms;
  * <p>Threading: as the layer, one thread at a time.
  */
 final class EngineNormalization implements BatchNormalizationHelper {
+    /** That a layer keeps by itself, of one float for each channel. */
+    static final int ARRAYS = 2;
+
     private final LayerEngine engine;
     private final String layer;
     private final Refusals refusals;

@@ -27,10 +27,12 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
  * <p>Each number goes through the same operations in the same order as before, so the results have the same bits.
  *
  * <p>What is computed belongs to the end of the backward pass: that of the member which is first in the network. A pass in which a
- * member was not computed forward goes Deeplearning4j's way. Memory: eight arrays of one float for each channel of all members.
+ * member was not computed forward goes Deeplearning4j's way. Memory: {@value #ARRAYS} arrays of one float for each channel of all members.
  * Threading: as the network, one thread at a time.
  */
 final class RunningStatistics {
+    static final int ARRAYS = 8;
+
     private final NormalizationEngine engine;
     private final double decay;
     private final double epsilon;

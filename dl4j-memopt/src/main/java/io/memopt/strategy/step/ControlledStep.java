@@ -5,6 +5,7 @@ package io.memopt.strategy.step;
 import io.memopt.strategy.GradientPass;
 import io.memopt.strategy.NetworkAccess;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -34,18 +35,26 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
     private final transient BaseOptimizer replaced;
     private final transient GradientWork work;
     private final transient @Nullable GuardedRun guarded;
+    private final transient Consumer<Model> arrives;
     private transient boolean applies;
 
     /**
      * Stands in for {@code replaced}, with its updater, step function and gradient accumulator.
      *
      * @param guarded undoes iterations that run out of memory; null for none
+     * @param arrives hears of each minibatch before anything is computed
      */
-    ControlledStep(BaseOptimizer replaced, Model model, GradientWork work, @Nullable GuardedRun guarded) {
+    ControlledStep(
+            BaseOptimizer replaced,
+            Model model,
+            GradientWork work,
+            @Nullable GuardedRun guarded,
+            Consumer<Model> arrives) {
         super(replaced.getConf(), stepFunction(replaced, model, guarded), NetworkAccess.listeners(model), model);
         this.replaced = replaced;
         this.work = work;
         this.guarded = guarded;
+        this.arrives = arrives;
         hand(replaced, this, model);
     }
 
@@ -87,6 +96,7 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
     }
 
     private boolean step(LayerWorkspaceMgr workspaceMgr) {
+        arrives.accept(model);
         if (work.gathersMore(model)) {
             work.gather(model);
             return true;

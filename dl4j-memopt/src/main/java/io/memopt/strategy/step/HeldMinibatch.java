@@ -62,6 +62,13 @@ public abstract class HeldMinibatch {
                 .collect(Collectors.joining(" "));
     }
 
+    /** The same of one example, e.g. {@code FLOAT[3, 32, 32] FLOAT[10]}. */
+    public String itemShapes() {
+        return arrays.stream()
+                .map(array -> array.dataType() + Arrays.toString(Arrays.copyOfRange(array.shape(), 1, array.rank())))
+                .collect(Collectors.joining(" "));
+    }
+
     /** Hands examples {@code from} to {@code to}, exclusive, to the network. */
     public abstract void give(int from, int to);
 

@@ -10,6 +10,7 @@ import java.lang.ref.WeakReference;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.ConvexOptimizer;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
@@ -98,11 +99,22 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
      *
      * @param guard decides what becomes of them; null leaves them as Deeplearning4j does
      */
-    public synchronized void attach(Model model, StepOptions options, @Nullable StepGuard guard) {
+    public void attach(Model model, StepOptions options, @Nullable StepGuard guard) {
+        attach(model, options, guard, its -> {});
+    }
+
+    /**
+     * As {@link #attach(Model, StepOptions, StepGuard)}.
+     *
+     * @param arrives where a step of ours is in effect, hears of each minibatch, which {@code model} holds, before anything is computed, on the training thread; it may compute
+     *     passes of its own that leave the network as it is
+     */
+    public synchronized void attach(
+            Model model, StepOptions options, @Nullable StepGuard guard, Consumer<Model> arrives) {
         check(model, options);
         entries.removeIf(TrainingSteps::isOver);
         if (find(model) == null) {
-            Entry entry = new Entry(model, options, guard, new GradientWork(options, tracker, model));
+            Entry entry = new Entry(model, options, guard, arrives, new GradientWork(options, tracker, model));
             install(model, entry);
             entries.add(entry);
         }
@@ -178,8 +190,9 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
         ConvexOptimizer optimizer = SolverAccess.currentOrNew(model);
         if (optimizer.getClass() == StochasticGradientDescent.class) {
             SolverAccess.replace(
-                    model, new ControlledStep((BaseOptimizer) optimizer, model, entry.work, entry.guarded));
-        } else {
+                    model,
+                    new ControlledStep((BaseOptimizer) optimizer, model, entry.work, entry.guarded, entry.arrives));
+        } else if (entry.asksForMore()) {
             log.warn(
                     "{} is trained by {}, which stays: {} asks for another step than Deeplearning4j's own.",
                     tracker.track(model),
@@ -229,15 +242,27 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
         private final WeakReference<Model> model;
         private final StepOptions options;
         private final @Nullable StepGuard guard;
+        private final Consumer<Model> arrives;
         private final GradientWork work;
         private final @Nullable GuardedRun guarded;
 
-        private Entry(Model model, StepOptions options, @Nullable StepGuard guard, GradientWork work) {
+        private Entry(
+                Model model,
+                StepOptions options,
+                @Nullable StepGuard guard,
+                Consumer<Model> arrives,
+                GradientWork work) {
             this.model = new WeakReference<>(model);
             this.options = options;
             this.guard = guard;
+            this.arrives = arrives;
             this.work = work;
             this.guarded = guard == null ? null : new GuardedRun(guard, work);
+        }
+
+        /** Whether it is to be another step than Deeplearning4j's own, and not only to hear of minibatches. */
+        private boolean asksForMore() {
+            return guard != null || !options.equals(StepOptions.PLAIN);
         }
     }
 }

@@ -19,7 +19,10 @@ import io.memopt.strategy.precision.Precision;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.testing.Networks;
 import io.memopt.verify.TwinRun;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -29,7 +32,12 @@ import java.util.OptionalLong;
 import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.api.OptimizationAlgorithm;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -40,6 +48,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.lossfunctions.LossFunctions;
 
 /** Budgets are met, or refused before anything was learnt. */
 class BudgetTest {
@@ -167,6 +176,106 @@ class BudgetTest {
         Networks.fit(network, data); // nothing of ours is left
     }
 
+    /** Sequences of five lengths, the first is the shortest. */
+    @Test
+    void longerSequences_areWarnedOf_andMetWhenTheLongestWasRehearsed() {
+        Networks each = Networks.LSTM_TEXT;
+        DataSet longest = each.data(BATCH, 4);
+        long least = catchThrowableOfType(BudgetException.class, () -> trainLengths(each, longest, "10 KB"))
+                .leastBytes();
+
+        long plain = trainLengths(each, longest, "1 GiB").chosen().peakBytes();
+        BudgetReport ample = trainLengths(each, longest, plain + " B");
+        assertThat(ample.chosen().reuse()).isEqualTo(Reuse.RELEASED);
+        assertThat(ample.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(plain);
+        String unrehearsed = logOf(() -> trainLengths(each, each.data(BATCH, 0), least + " B"));
+        String rehearsed = logOf(() -> {
+            BudgetReport report = trainLengths(each, longest, least + " B");
+            assertThat(report.chosen().reuse()).isEqualTo(Reuse.PLANNED);
+            assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(least);
+        });
+
+        assertThat(unrehearsed).containsOnlyOnce("does not hold").contains("[16, 8, 7]");
+        assertThat(rehearsed).doesNotContain("does not hold");
+    }
+
+    /** The end of a bucket has few examples, of which no plan follows. */
+    @Test
+    void shapesThatComeWithFewExamplesFirst_areRehearsedWhenThereAreMore() {
+        Networks each = Networks.LSTM_TEXT;
+        DataSet longest = each.data(BATCH, 4);
+        long least = catchThrowableOfType(BudgetException.class, () -> trainLengths(each, longest, "10 KB"))
+                        .leastBytes()
+                * 102
+                / 100;
+        Model network = each.create(WorkspaceMode.ENABLED);
+        try (MemOpt memopt = MemOpt.attach(
+                network, MemOptConfig.builder().budget(least + " B").build())) {
+            memopt.rehearse(longest);
+            String log = logOf(() -> {
+                for (int i = 0; i < 2; i++) {
+                    Networks.fit(network, each.data(1, 3));
+                    Networks.fit(network, each.data(BATCH, 3));
+                }
+            });
+
+            BudgetReport report = memopt.budget().orElseThrow();
+            assertThat(report.chosen().reuse()).isEqualTo(Reuse.PLANNED);
+            assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(report.limitBytes());
+            assertThat(log).containsOnlyOnce("No plan").contains("[1, 8, 9]");
+        }
+    }
+
+    @Test
+    void otherOptimizers_stayWithoutAWord_butLargerMinibatchesAreWarnedOf() {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .optimizationAlgo(OptimizationAlgorithm.LBFGS)
+                .list()
+                .layer(new DenseLayer.Builder().nIn(8).nOut(8).build())
+                .layer(new OutputLayer.Builder(LossFunctions.LossFunction.MSE)
+                        .nOut(2)
+                        .build())
+                .setInputType(InputType.feedForward(8))
+                .build());
+        network.init();
+        String log = logOf(() -> {
+            try (MemOpt memopt = MemOpt.attach(
+                    network, MemOptConfig.builder().budget("1 GiB").build())) {
+                memopt.rehearse(new DataSet(Nd4j.rand(BATCH, 8), Nd4j.rand(BATCH, 2)));
+                network.fit(new DataSet(Nd4j.rand(BATCH, 8), Nd4j.rand(BATCH, 2)));
+                network.fit(new DataSet(Nd4j.rand(BATCH + 1, 8), Nd4j.rand(BATCH + 1, 2)));
+            }
+        });
+
+        assertThat(log).doesNotContain("which stays").containsOnlyOnce("does not hold");
+    }
+
+    private static BudgetReport trainLengths(Networks each, DataSet sample, String budget) {
+        MemoryHooks.uninstall();
+        Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+        Model network = each.create(WorkspaceMode.ENABLED);
+        List<DataSet> data =
+                IntStream.range(0, 10).mapToObj(i -> each.data(BATCH, i)).toList();
+        try (MemOpt memopt =
+                MemOpt.attach(network, MemOptConfig.builder().budget(budget).build())) {
+            memopt.rehearse(sample);
+            data.forEach(minibatch -> Networks.fit(network, minibatch));
+            return memopt.budget().orElseThrow();
+        }
+    }
+
+    private static String logOf(Runnable action) {
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            action.run();
+        } finally {
+            System.setErr(before);
+        }
+        return log.toString(StandardCharsets.UTF_8);
+    }
+
     /** Sequences of five lengths. */
     @Test
     void tightBudget_changesNoBit() {
@@ -242,7 +351,7 @@ class BudgetTest {
                 "{",
                 "[]",
                 "{\"format\":\"memopt-budgets\",\"version\":1}",
-                "{\"format\":\"memopt-budgets\",\"version\":2,\"choices\":{\"x\":{\"front\":null}}}"
+                "{\"format\":\"memopt-budgets\",\"version\":3,\"choices\":{\"x\":{\"front\":null}}}"
             })
     void damagedProfile_isDecidedAnew(String content, @TempDir Path folder) throws IOException {
         Path file = Files.writeString(folder.resolve("budgets.json"), content);
@@ -256,6 +365,8 @@ class BudgetTest {
                 Precision.AS_CONFIGURED,
                 1,
                 false,
+                Way.NO_SCRATCH,
+                0,
                 Exactness.BITWISE,
                 1000,
                 2.5);

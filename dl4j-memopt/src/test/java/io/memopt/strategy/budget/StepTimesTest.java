@@ -20,7 +20,7 @@ class StepTimesTest {
     }
 
     private static StepTimes times(OptionalDouble smallNanos) {
-        return new StepTimes(kind -> 1, BATCH, SMALL, smallNanos);
+        return new StepTimes(kind -> 1, way -> 0, BATCH, SMALL, smallNanos);
     }
 
     private static void assertStep(StepTimes times, int parts, double nanos) {
@@ -38,6 +38,19 @@ class StepTimesTest {
         assertStep(times, 1, 60 + 32 * 5);
         assertStep(times, 4, 4 * (60 + 8 * 5));
         assertStep(times, 16, 16 * 70);
+    }
+
+    /** A whole pass without scratch memory takes 32 longer, 1 for each example. */
+    @Test
+    void lessScratch_takesLongerInProportionToTheExamplesOfAPart() {
+        StepTimes times = new StepTimes(
+                kind -> 1, way -> way.scratchBytes() == 0 ? way.partOf(BATCH) : 0, BATCH, SMALL, OptionalDouble.of(70));
+
+        times.measured(parts(2).withScratch(0, 0), 156);
+
+        assertThat(times.step(parts(2).withScratch(0, 0))).isCloseTo(2 * 156, Offset.offset(1e-6));
+        assertStep(times, 2, 2 * 140);
+        assertThat(times.step(parts(4).withScratch(0, 0))).isCloseTo(4 * (100 + 8), Offset.offset(1e-6));
     }
 
     @Test

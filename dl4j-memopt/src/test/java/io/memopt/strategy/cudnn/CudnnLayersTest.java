@@ -8,13 +8,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
 import io.memopt.allocator.cudnn.ConvolutionPass;
+import io.memopt.allocator.cudnn.ScratchHooks;
+import io.memopt.allocator.cudnn.SimulatedScratch;
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
+import java.lang.ref.WeakReference;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.layers.convolution.ConvolutionLayer;
 import org.deeplearning4j.nn.layers.normalization.BatchNormalization;
@@ -24,7 +33,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.lossfunctions.LossFunctions;
 
 /** Helpers in real networks. The engine below them computes on the host: what cuDNN does needs a GPU. */
 class CudnnLayersTest {
@@ -232,6 +243,102 @@ class CudnnLayersTest {
             }
         }
         assertThat(distance(plain.params(), ours.params())).isLessThan(BOUND);
+    }
+
+    /** Two of 96 channels by Deeplearning4j for the convolution without bias, eight of 96 for the normalisation. */
+    @Test
+    void keptBytes_areThoseOfArraysThatOutliveAPass() {
+        MultiLayerNetwork model = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .list()
+                .layer(new org.deeplearning4j.nn.conf.layers.ConvolutionLayer.Builder(3, 3)
+                        .nOut(96)
+                        .hasBias(false)
+                        .build())
+                .layer(new org.deeplearning4j.nn.conf.layers.BatchNormalization.Builder().build())
+                .layer(new OutputLayer.Builder(LossFunctions.LossFunction.MSE)
+                        .nOut(2)
+                        .build())
+                .setInputType(InputType.convolutional(5, 5, 1))
+                .build());
+        model.init();
+        layers.attach(model);
+        try (MemOpt memopt = MemOpt.attach(model)) {
+            MemoryLedger ledger = MemoryHooks.recording().ledger();
+            DataSet data = new DataSet(Nd4j.rand(4, 1, 5, 5), Nd4j.rand(4, 2));
+            AtomicLong kept = new AtomicLong();
+            Networks.fit(model, data);
+            Networks.fit(model, data);
+            ledger.forEachLive((key, array) -> kept.addAndGet(array.roundedBytes() == 96 * Float.BYTES ? 1 : 0));
+
+            assertThat(kept.get()).isEqualTo(2 + 8);
+            assertThat(layers.scratch(model).orElseThrow().keptBytes()).isEqualTo(kept.get() * 96 * Float.BYTES);
+        }
+    }
+
+    @Test
+    void limits_ofSeveralNetworks_theLeastCounts() {
+        SimulatedScratch simulated = new SimulatedScratch(ScratchHooks.none(), 4);
+        CudnnLayers both = CudnnLayers.on(new HostEngine(simulated), Convolutions.CUDNN);
+        Model one = Networks.LENET.create(WorkspaceMode.ENABLED);
+        Model other = Networks.LENET.create(WorkspaceMode.ENABLED);
+        both.attach(one);
+        both.attach(other);
+
+        both.scratch(one).orElseThrow().limit(0, 0);
+        both.scratch(other).orElseThrow().limit(1000, 1000);
+        Networks.fit(one, Networks.LENET.data(2, 0));
+        assertThat(simulated.heldBytes()).isZero();
+        both.detach(one);
+        Networks.fit(other, Networks.LENET.data(2, 0));
+        assertThat(simulated.heldBytes()).isZero();
+        both.scratch(other).orElseThrow().limit(NetworkScratch.UNLIMITED, NetworkScratch.UNLIMITED);
+        Networks.fit(other, Networks.LENET.data(2, 0));
+        assertThat(simulated.heldBytes()).isEqualTo(2 * 20 * 12 * 12 * 4); // input of the second one
+        both.close();
+    }
+
+    /** What an engine is told is the least of all networks' limits. */
+    @Test
+    void networkWithNewLayers_keepsItsLimit() {
+        SimulatedScratch simulated = new SimulatedScratch(ScratchHooks.none(), 4);
+        CudnnLayers several = SimulatedConvolutions.layers(simulated);
+        MultiLayerNetwork one = (MultiLayerNetwork) Networks.LENET.create(WorkspaceMode.ENABLED);
+        Model other = Networks.LENET.create(WorkspaceMode.ENABLED);
+        several.attach(one);
+        several.attach(other);
+        several.scratch(one).orElseThrow().limit(100);
+
+        one.setLayers(one.getLayers().clone());
+        several.attach(one);
+        several.scratch(other).orElseThrow().limit(200);
+        assertThat(simulated.limits()).containsExactly(100L);
+
+        several.detach(one);
+        assertThat(simulated.limits()).containsExactly(100L, 200L);
+        several.close();
+    }
+
+    @Test
+    void limitOfACollectedNetwork_endsWithTheNextThatIsAttached() {
+        SimulatedScratch simulated = new SimulatedScratch(ScratchHooks.none(), 4);
+        CudnnLayers several = SimulatedConvolutions.layers(simulated);
+        WeakReference<Model> gone = limited(several);
+        for (int i = 0; i < 100 && !gone.refersTo(null); i++) {
+            System.gc();
+        }
+        assertThat(gone.refersTo(null)).isTrue();
+
+        several.attach(Networks.LENET.create(WorkspaceMode.ENABLED));
+
+        assertThat(simulated.limits()).containsExactly(100L, NetworkScratch.UNLIMITED);
+        several.close();
+    }
+
+    private static WeakReference<Model> limited(CudnnLayers several) {
+        Model model = Networks.LENET.create(WorkspaceMode.ENABLED);
+        several.attach(model);
+        several.scratch(model).orElseThrow().limit(100);
+        return new WeakReference<>(model);
     }
 
     @Test

@@ -9,11 +9,14 @@ import io.memopt.allocator.cudnn.ConvolutionPass;
 import io.memopt.allocator.cudnn.ConvolutionShape;
 import io.memopt.allocator.cudnn.LayerEngine;
 import io.memopt.allocator.cudnn.LayerEngineException;
+import io.memopt.allocator.cudnn.SimulatedScratch;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -29,30 +32,88 @@ final class HostEngine implements LayerEngine {
     int copies;
     boolean failing;
     boolean closed;
+    /** Where ways are chosen from, and their scratch memory; null for one way that takes none. */
+    private final @Nullable SimulatedScratch scratch;
+
+    HostEngine() {
+        this(null);
+    }
+
+    HostEngine(@Nullable SimulatedScratch scratch) {
+        this.scratch = scratch;
+    }
 
     @Override
     public String description() {
-        return "host, double precision";
+        return scratch == null ? "host, double precision" : scratch.description();
     }
 
     @Override
     public Optional<AlgorithmTable> table(ConvolutionShape shape, ConvolutionPass pass) {
+        if (scratch != null) {
+            return scratch.table(shape, pass);
+        }
         return Optional.of(new AlgorithmTable(64, true, refused.contains(pass) ? List.of() : List.of(WAY)));
     }
 
     @Override
     public Optional<ConvolutionAlgorithm> chosen(ConvolutionShape shape, ConvolutionPass pass) {
+        if (scratch != null) {
+            return scratch.chosen(shape, pass);
+        }
         return refused.contains(pass) ? Optional.empty() : Optional.of(WAY);
     }
 
     @Override
+    public void limitScratch(long bytes, long aloneBytes) {
+        if (scratch != null) {
+            scratch.limit(bytes, aloneBytes);
+        }
+    }
+
+    @Override
+    public Optional<ConvolutionAlgorithm> chosenWithin(ConvolutionShape shape, ConvolutionPass pass, long bytes) {
+        return scratch == null ? chosen(shape, pass) : scratch.chosenWithin(shape, pass, bytes);
+    }
+
+    @Override
     public long scratchBytes() {
-        return 64;
+        return scratch == null ? 64 : scratch.heldBytes();
+    }
+
+    /** The way to go. */
+    private int takeScratch(ConvolutionShape shape, ConvolutionPass pass) {
+        int way = scratch == null ? 0 : scratch.run(shape, pass);
+        if (way < 0) {
+            throw new AssertionError("no scratch memory for " + pass + " of " + shape);
+        }
+        return way;
+    }
+
+    /** Sums over one, two or all examples at a time, as {@code way} is 2, 1 or 0; those sums are added in single precision. */
+    private static double[] weightGradient(ConvolutionShape shape, double[] x, double[] dy, int way) {
+        int step = way == 0 ? shape.batch() : Math.min(shape.batch(), 3 - way);
+        float[] sum = new float[(int) shape.weights()];
+        for (int from = 0; from < shape.batch(); from += step) {
+            int to = Math.min(shape.batch(), from + step);
+            double[] part = Reference64.weightGradient(
+                    shape.withBatch(to - from), items(x, shape.batch(), from, to), items(dy, shape.batch(), from, to));
+            for (int i = 0; i < sum.length; i++) {
+                sum[i] += (float) part[i];
+            }
+        }
+        return IntStream.range(0, sum.length).mapToDouble(i -> sum[i]).toArray();
+    }
+
+    private static double[] items(double[] all, int count, int from, int to) {
+        int item = all.length / count;
+        return Arrays.copyOfRange(all, from * item, to * item);
     }
 
     @Override
     public boolean forward(ConvolutionShape shape, INDArray x, INDArray w, @Nullable INDArray bias, INDArray y) {
         check(x, w, y);
+        takeScratch(shape, ConvolutionPass.FORWARD);
         forwards.add(shape);
         double[] biases = bias == null ? new double[shape.filters()] : values(bias);
         put(y, Reference64.forward(shape, values(x), values(w), biases));
@@ -70,8 +131,10 @@ final class HostEngine implements LayerEngine {
             @Nullable INDArray db) {
         check(x, w, dy, dx, dw);
         backwards++;
+        int way = takeScratch(shape, ConvolutionPass.BACKWARD_FILTER);
+        takeScratch(shape, ConvolutionPass.BACKWARD_DATA);
         put(dx, Reference64.inputGradient(shape, values(w), values(dy)));
-        put(dw, Reference64.weightGradient(shape, values(x), values(dy)));
+        put(dw, weightGradient(shape, values(x), values(dy), way));
         if (db != null) {
             put(db, Reference64.biasGradient(shape, values(dy)));
         }
@@ -137,6 +200,9 @@ final class HostEngine implements LayerEngine {
     @Override
     public void close() {
         closed = true;
+        if (scratch != null) {
+            scratch.close();
+        }
     }
 
     private void check(INDArray... arrays) {
@@ -154,16 +220,21 @@ final class HostEngine implements LayerEngine {
         return (int) (x.size(2) * x.size(3));
     }
 
+    /** Element by element, which makes no arrays. */
     static double[] values(INDArray array) {
-        return array.dup('c').data().asDouble();
+        double[] values = new double[Math.toIntExact(array.length())];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = array.getDouble(i);
+        }
+        return values;
     }
 
     private static void put(INDArray array, double[] values) {
         if (array.length() != values.length) {
             throw new AssertionError(array.length() + " elements for " + values.length);
         }
-        array.assign(org.nd4j.linalg.factory.Nd4j.createFromArray(values)
-                .castTo(array.dataType())
-                .reshape(array.shape()));
+        for (int i = 0; i < values.length; i++) {
+            array.putScalar(i, values[i]);
+        }
     }
 }

@@ -50,6 +50,29 @@ final class AlgorithmTuner {
         return new AlgorithmTable(limitBytes, options.measure(), found);
     }
 
+    /** The least scratch memory that the library says some way takes; {@link Long#MAX_VALUE} when it has none. Runs nothing. */
+    long leastBytes(ConvolutionCalls calls) {
+        long least = Long.MAX_VALUE;
+        for (ConvolutionMath math : maths()) {
+            for (int id : calls.candidates(math)) {
+                least = allowed(calls, id) ? Math.min(least, leastBytes(calls, id, math)) : least;
+            }
+        }
+        return least;
+    }
+
+    private long leastBytes(ConvolutionCalls calls, int id, ConvolutionMath math) {
+        long least = Long.MAX_VALUE;
+        for (int parts = 1; divides(parts, calls.shape()); parts *= 2) {
+            long bytes = calls.scratchBytes(id, math, calls.shape().batch() / parts);
+            if (bytes < 0) {
+                break;
+            }
+            least = Math.min(least, bytes);
+        }
+        return least;
+    }
+
     private List<ConvolutionMath> maths() {
         return options.tf32() ? List.of(ConvolutionMath.FMA, ConvolutionMath.TF32) : List.of(ConvolutionMath.FMA);
     }

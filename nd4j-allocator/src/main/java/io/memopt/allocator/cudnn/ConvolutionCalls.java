@@ -25,6 +25,9 @@ interface ConvolutionCalls {
     /** Scratch memory for {@code items} items, or -1 when the library does not support it. */
     long scratchBytes(int algorithm, ConvolutionMath math, int items);
 
+    /** Whether so much scratch memory is to be had now within the limits. */
+    boolean hasRoom(long bytes);
+
     /** Computes the pass, or begins to; false when the library or the memory for scratch refuses. */
     boolean run(ConvolutionAlgorithm algorithm);
 

@@ -64,7 +64,7 @@ public record ConvolutionShape(
     }
 
     /** Elements of the weights. */
-    long weights() {
+    public long weights() {
         return (long) filters * (channels / groups) * kernelHeight * kernelWidth;
     }
 

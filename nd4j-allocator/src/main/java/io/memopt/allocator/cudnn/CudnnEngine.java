@@ -36,6 +36,7 @@ final class CudnnEngine implements LayerEngine {
     private final Map<StreamKey, CudnnStream> streams = new ConcurrentHashMap<>();
     private final AlgorithmChooser chooser;
     private final String description;
+    private volatile long scratchAloneBytes = Long.MAX_VALUE;
     private volatile boolean closed;
 
     /** ND4J launches the operations of a thread on a stream of that thread's own, one for each device. */
@@ -234,6 +235,22 @@ final class CudnnEngine implements LayerEngine {
     }
 
     @Override
+    public void limitScratch(long bytes, long aloneBytes) {
+        chooser.limit(bytes, aloneBytes);
+        scratchAloneBytes = aloneBytes;
+        streams.values().forEach(stream -> {
+            synchronized (stream) {
+                stream.scratch.limit(aloneBytes);
+            }
+        });
+    }
+
+    @Override
+    public Optional<ConvolutionAlgorithm> chosenWithin(ConvolutionShape shape, ConvolutionPass pass, long bytes) {
+        return chooser.chosenWithin(shape, pass, bytes);
+    }
+
+    @Override
     public long scratchBytes() {
         return streams.values().stream()
                 .mapToLong(stream -> stream.scratch.bytes())
@@ -270,6 +287,7 @@ final class CudnnEngine implements LayerEngine {
         }
         CudaContext context = AtomicAllocator.getInstance().getDeviceContext();
         CudnnStream stream = new CudnnStream(context, key.device(), options, hooks);
+        stream.scratch.limit(scratchAloneBytes);
         streams.put(key, stream);
         return stream;
     }

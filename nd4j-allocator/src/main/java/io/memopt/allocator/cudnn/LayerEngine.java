@@ -15,6 +15,22 @@ public interface LayerEngine extends ConvolutionEngine, NormalizationEngine, Aut
     /** How a pass is computed now; empty before it was first computed, and where it belongs to the built-in path. */
     Optional<ConvolutionAlgorithm> chosen(ConvolutionShape shape, ConvolutionPass pass);
 
+    /**
+     * From now on passes take ways with at most {@code bytes} of scratch memory, and at most what the engine was opened with; a pass that
+     * has none takes the one with the least. Scratch memory held is given back. {@link Long#MAX_VALUE} ends it. For all networks: what
+     * they had chosen before may be another way, with other bits.
+     *
+     * @param aloneBytes most scratch memory for each stream that {@link ScratchHooks#spare} does not lend; where a pass finds no more, it
+     *     takes a way within that, this once
+     */
+    void limitScratch(long bytes, long aloneBytes);
+
+    /**
+     * How a pass would be computed under a {@linkplain #limitScratch limit} of {@code bytes}, of the ways that are known: those within the
+     * limit under which it was computed first, or the largest since; empty before.
+     */
+    Optional<ConvolutionAlgorithm> chosenWithin(ConvolutionShape shape, ConvolutionPass pass, long bytes);
+
     /** Scratch memory held now, of all streams. */
     long scratchBytes();
 

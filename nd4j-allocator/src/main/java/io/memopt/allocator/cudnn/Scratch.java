@@ -38,6 +38,7 @@ final class Scratch implements AutoCloseable {
     /** The most that was asked of the block, trials apart. */
     private long needed;
 
+    private long most = Long.MAX_VALUE;
     private int spared;
     private boolean wasAlone;
     private boolean trying;
@@ -96,6 +97,18 @@ final class Scratch implements AutoCloseable {
         if (bytes > needed) {
             release();
         }
+    }
+
+    /** The block should have at most so many bytes from now on, see {@link #hasRoom}; it is given back, and what it was needed for forgotten. */
+    void limit(long blockBytes) {
+        most = blockBytes;
+        needed = 0;
+        release();
+    }
+
+    /** Whether {@code wanted} bytes are spare or within the limit of the block. */
+    boolean hasRoom(long wanted) {
+        return wanted <= most || source.spare(wanted) > 0;
     }
 
     /** Bytes of the block. */

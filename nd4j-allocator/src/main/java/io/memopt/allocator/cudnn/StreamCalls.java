@@ -36,6 +36,11 @@ abstract class StreamCalls implements ConvolutionCalls {
     }
 
     @Override
+    public final boolean hasRoom(long bytes) {
+        return stream.scratch.hasRoom(bytes);
+    }
+
+    @Override
     public final void await() {
         stream.await();
     }

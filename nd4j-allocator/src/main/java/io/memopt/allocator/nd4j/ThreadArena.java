@@ -28,9 +28,6 @@ import org.nd4j.linalg.factory.Nd4j;
  * <p>Threading: confined to its thread, but for {@link #release}.
  */
 final class ThreadArena {
-    /** That of {@code cudaMalloc}, which libraries count on. */
-    private static final long SPARE_ALIGNMENT = 256;
-
     private static final Cleaner CLEANER = Cleaner.create();
 
     private final RegionPolicy policy;
@@ -184,7 +181,7 @@ final class ThreadArena {
     }
 
     /**
-     * Address, a multiple of {@value #SPARE_ALIGNMENT}, of {@code wanted} bytes that no array has until the next is asked for; 0 when there are none, -1 when no plan is being
+     * Address, a multiple of {@value ArenaPlan#SPARE_ALIGNMENT}, of {@code wanted} bytes that no array has until the next is asked for; 0 when there are none, -1 when no plan is being
      * served. Whatever was begun with them must come before what is done with that array, as on one stream.
      */
     long spare(long wanted) {
@@ -193,8 +190,10 @@ final class ThreadArena {
         if (serving == null || serving.missed() || base == null || poisons) {
             return -1;
         }
-        long offset = serving.spare(wanted + SPARE_ALIGNMENT - 1, block.bytes);
-        return offset == PlanCursor.MISS ? 0 : (base.address() + offset + SPARE_ALIGNMENT - 1) & -SPARE_ALIGNMENT;
+        long offset = serving.spare(wanted + ArenaPlan.SPARE_ALIGNMENT - 1, block.bytes);
+        return offset == PlanCursor.MISS
+                ? 0
+                : (base.address() + offset + ArenaPlan.SPARE_ALIGNMENT - 1) & -ArenaPlan.SPARE_ALIGNMENT;
     }
 
     /**

@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Threading: immutable.
  */
 public final class ArenaPlan {
+    /** Addresses of bytes that are lent between two arrays are multiples of this: as those of {@code cudaMalloc}, which libraries count on. */
+    public static final long SPARE_ALIGNMENT = 256;
+
     private final List<PlannedArray> arrays;
     private final MemoryPlan plan;
     private final int[] byEnd;
@@ -130,6 +133,20 @@ public final class ArenaPlan {
     /** Whether {@code array} keeps its bytes until its scope is left, not merely to its last use. */
     boolean endsWithScope(int array) {
         return arrays.get(array).end() == arrays.get(array).scopeEnd();
+    }
+
+    /**
+     * Whether {@code bytes} that begin at a multiple of {@value #SPARE_ALIGNMENT} lie free in the arena from when the array with number {@code birth} would be next until
+     * it is asked for.
+     *
+     * @param birth as {@link PlannedArray#birth()}
+     */
+    public boolean lends(int birth, long bytes) {
+        int born = 0;
+        while (born < arrays.size() && arrays.get(born).birth() < birth) {
+            born++;
+        }
+        return spare(born).find(bytes + SPARE_ALIGNMENT - 1, height()) != PlanCursor.MISS;
     }
 
     /** Bytes that no array has when {@code born} arrays were asked for, until the next is. */

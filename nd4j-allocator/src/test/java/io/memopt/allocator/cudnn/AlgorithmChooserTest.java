@@ -113,6 +113,87 @@ class AlgorithmChooserTest {
                 .hasValue(1);
     }
 
+    @Test
+    void limit_takesWaysWithin_andAgainThoseBefore_withoutLookingAgain() {
+        FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 5, 10}, TIMES);
+        AlgorithmChooser chooser = chooser(new Memory());
+        assertThat(chosen(chooser, calls)).hasValue(2);
+        FakeCalls none = new FakeCalls(ConvolutionPass.FORWARD, new long[] {}, TIMES);
+
+        chooser.limit(79, Long.MAX_VALUE);
+        assertThat(chosen(chooser, none)).hasValue(1);
+        assertThat(chooser.chosenWithin(Ways.SHAPE, ConvolutionPass.FORWARD, 39))
+                .map(ConvolutionAlgorithm::id)
+                .hasValue(0);
+        chooser.limit(80, Long.MAX_VALUE);
+        assertThat(chosen(chooser, none)).hasValue(2);
+    }
+
+    @Test
+    void limit_beforeAnythingIsKnown_looksNoFurther_untilItIsRaised() {
+        FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 5, 10}, TIMES);
+        AlgorithmChooser chooser = chooser(new Memory());
+
+        chooser.limit(40, Long.MAX_VALUE);
+        assertThat(chosen(chooser, calls)).hasValue(1);
+        assertThat(chooser.table(Ways.SHAPE, ConvolutionPass.FORWARD)
+                        .orElseThrow()
+                        .algorithms())
+                .hasSize(2);
+        chooser.limit(Long.MAX_VALUE, Long.MAX_VALUE);
+        assertThat(chooser.knows(calls)).isFalse();
+        assertThat(chosen(chooser, calls)).hasValue(2);
+    }
+
+    /** However large the ceiling: what is tried takes memory. */
+    @Test
+    void limit_belowAllWays_triesTheSmallestAlone() {
+        FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {30, 20, 40}, new long[] {1, 2, 3});
+        CudnnOptions measured = new CudnnOptions(true, true, false, 1000, 0, true, 1);
+        AlgorithmChooser chooser = new AlgorithmChooser(measured, new Memory(), "device", () -> calls.now);
+
+        chooser.limit(10, Long.MAX_VALUE);
+
+        assertThat(chosen(chooser, calls)).hasValue(1);
+        assertThat(calls.ran).extracting(ConvolutionAlgorithm::id).containsOnly(1);
+    }
+
+    @Test
+    void run_whereThereIsNoRoom_takesAWayWithinThatOnce() {
+        FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 5, 10}, TIMES);
+        AlgorithmChooser chooser = chooser(new Memory());
+        chooser.choose(calls);
+        chooser.limit(80, 45);
+
+        calls.room = 45;
+        assertThat(chooser.run(calls)).isTrue();
+        calls.room = 80;
+        assertThat(chooser.run(calls)).isTrue();
+
+        assertThat(calls.ran).extracting(ConvolutionAlgorithm::id).containsExactly(1, 2);
+    }
+
+    /** Of another network, in another thread. */
+    @Test
+    void limit_duringASearch_counts() {
+        CudnnOptions measured = new CudnnOptions(true, true, false, 1000, 0, true, 1);
+        long[] times = {3000, 2000, 1000};
+        FakeCalls calls = new FakeCalls(ConvolutionPass.FORWARD, new long[] {0, 5, 10}, times);
+        AlgorithmChooser chooser = new AlgorithmChooser(measured, new Memory(), "device", () -> calls.now);
+        calls.beside = () -> chooser.limit(40, Long.MAX_VALUE);
+        assertThat(chosen(chooser, calls)).hasValue(1);
+
+        FakeCalls raised = new FakeCalls(ConvolutionPass.BACKWARD_DATA, new long[] {0, 5, 10}, times);
+        AlgorithmChooser other = new AlgorithmChooser(measured, new Memory(), "device", () -> raised.now);
+        other.limit(0, Long.MAX_VALUE);
+        raised.beside = () -> other.limit(80, Long.MAX_VALUE);
+        assertThat(chosen(other, raised)).hasValue(2);
+    }
+
+    private static Optional<Integer> chosen(AlgorithmChooser chooser, FakeCalls calls) {
+        return chooser.choose(calls).map(ConvolutionAlgorithm::id);
+    }
+
     private static AlgorithmChooser chooser(AlgorithmStore store) {
         return new AlgorithmChooser(OPTIONS, store, "device");
     }

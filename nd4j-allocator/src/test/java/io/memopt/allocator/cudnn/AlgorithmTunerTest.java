@@ -21,6 +21,17 @@ class AlgorithmTunerTest {
     }
 
     @Test
+    void leastBytes_countsPartsAndAllowedWaysAlone_andRunsNothing() {
+        AlgorithmTuner tuner = new AlgorithmTuner(OPTIONS, () -> 0);
+        FakeCalls calls = new FakeCalls(ConvolutionPass.BACKWARD_FILTER, new long[] {1, 40, -1}, new long[3]);
+
+        assertThat(tuner.leastBytes(calls)).isEqualTo(40 * 8 / 4);
+        assertThat(tuner.leastBytes(new FakeCalls(ConvolutionPass.FORWARD, new long[] {-1}, new long[1])))
+                .isEqualTo(Long.MAX_VALUE);
+        assertThat(calls.ran).isEmpty();
+    }
+
+    @Test
     void search_whenDeterministic_leavesOutAtomicAlgorithms() {
         long[] none = {0, 0, 0, 0};
         long[] time = {1, 9, 8, 1};

@@ -16,6 +16,9 @@ final class FakeCalls implements ConvolutionCalls {
     final List<ConvolutionAlgorithm> ran = new ArrayList<>();
     final Set<Integer> broken = new HashSet<>();
     boolean graph;
+    long room = Long.MAX_VALUE;
+    /** Done beside each run. */
+    Runnable beside = () -> {};
     /** What the first run of each algorithm takes longer. */
     long loadingNanos;
 
@@ -71,8 +74,14 @@ final class FakeCalls implements ConvolutionCalls {
     public boolean run(ConvolutionAlgorithm algorithm) {
         now += ran.stream().noneMatch(way -> way.id() == algorithm.id()) ? loadingNanos : 0;
         ran.add(algorithm);
+        beside.run();
         now += nanosPerRun[algorithm.id()] / (algorithm.math() == ConvolutionMath.TF32 ? 2 : 1) + algorithm.parts() - 1;
         return !broken.contains(algorithm.id());
+    }
+
+    @Override
+    public boolean hasRoom(long bytes) {
+        return bytes <= room;
     }
 
     @Override

@@ -62,6 +62,28 @@ class ScratchTest {
     }
 
     @Test
+    void limit_givesTheBlockBack_alsoWhatWasNeeded_andLeavesWhatIsSpare() {
+        HostSource source = new HostSource(1000);
+        Scratch scratch = new Scratch(source);
+        scratch.place(500);
+
+        scratch.limit(100);
+
+        assertThat(source.live).isEmpty();
+        assertThat(scratch.hasRoom(100)).isTrue();
+        assertThat(scratch.hasRoom(101)).isFalse();
+        source.spare = 200;
+        assertThat(scratch.hasRoom(200)).isTrue();
+        source.spare = 0;
+        scratch.place(30);
+        scratch.beginTrials();
+        scratch.place(400);
+        scratch.endTrials();
+        assertThat(scratch.bytes()).isZero();
+        scratch.close();
+    }
+
+    @Test
     void place_whereBytesAreSpare_holdsNone() {
         HostSource source = new HostSource(1000);
         Scratch scratch = new Scratch(source);

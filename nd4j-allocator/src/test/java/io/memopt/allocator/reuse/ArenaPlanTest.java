@@ -34,6 +34,9 @@ class ArenaPlanTest {
                 } else {
                     assertThat(arena - plan.spare(born).top()).isLessThan(wanted);
                 }
+                assertThat(plan.lends(born, wanted))
+                        .isEqualTo(
+                                cursor.spare(wanted + ArenaPlan.SPARE_ALIGNMENT - 1, plan.height()) != PlanCursor.MISS);
                 if (born < ARRAYS) {
                     cursor.place("W", arrays.get(born).roundedBytes());
                 }
