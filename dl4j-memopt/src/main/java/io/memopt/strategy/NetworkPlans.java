@@ -83,7 +83,7 @@ final class NetworkPlans {
                     .filter(region -> region.stage() == PlannedRegion.Stage.TRUSTED
                             && region.key().batch() >= MIN_BATCH)
                     .count();
-            return itself || kin >= 2;
+            return itself || (kin >= 2 && awaited.batch() >= MIN_BATCH);
         }
 
         /** Bytes of the arena that training with {@code batch} examples takes; empty when no two plans tell. */

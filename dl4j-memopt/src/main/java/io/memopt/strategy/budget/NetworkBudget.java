@@ -7,6 +7,7 @@ import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
@@ -404,7 +405,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
                 Way larger = way.withScratch(way.scratchBytes(), NetworkScratch.UNLIMITED);
                 levers.scratch(model).ifPresent(larger::limit); // else some pass may find no way at all
             }
-            if (way.reuse() == Reuse.PLANNED && !isPlanned(model, held, way)) {
+            if (way.reuse() == Reuse.PLANNED && !isPlanned(model, held, way) && !isSmall(decided, held)) {
                 tell(decided, held, " No plan of its workspaces could be proved.");
             }
         }
@@ -435,8 +436,12 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         if (levers.knowsMinibatch(model)) {
             return true;
         }
+        if (held.rows() < PassMemory.HIGH) {
+            releaseArena();
+            return false;
+        }
         boolean hopeless = unplanned.size() >= MOST_UNPLANNED || unplanned.contains(held.itemShapes());
-        if (held.rows() < PassMemory.HIGH || hopeless) {
+        if (hopeless) {
             return false;
         }
         boolean served = BudgetPlanner.rehearse(model, levers, held, way);
@@ -444,6 +449,19 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
             unplanned.add(held.itemShapes());
         }
         return served;
+    }
+
+    /** Whether {@code held} has fewer and no larger examples than those that the decision computed without a plan, within the budget. */
+    private boolean isSmall(BudgetReport decided, HeldMinibatch held) {
+        return held.rows() < PassMemory.HIGH && held.bytes() * decided.batch() <= minibatchBytes * held.rows();
+    }
+
+    /** What a pass takes without a plan would lie beside it. */
+    private void releaseArena() {
+        WorkspaceReuse serving = tracker.recording().reuse();
+        if (serving != null) {
+            serving.releaseArena();
+        }
     }
 
     /** Those that train by another step than ours, too. */
