@@ -223,7 +223,7 @@ class BudgetScratchTest {
     @ParameterizedTest
     @EnumSource(
             value = Networks.class,
-            names = {"LENET", "VGG"})
+            names = {"VGG"})
     void rememberedChoice_keepsItsScratch_whileTheLibraryIsTheSame(Networks each, @TempDir Path folder) {
         long limit = within(each, 1L << 30, 0).chosen().peakBytes() * 2 / 3;
         MemOptConfig config = MemOptConfig.builder()

@@ -10,8 +10,9 @@ import io.memopt.allocator.event.EventSource;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.OwnerTable;
 import io.memopt.allocator.event.WorkspaceTable;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -42,15 +43,18 @@ class BookkeeperTest {
 
     @Test
     void thread_endsWhenToldTo_andIsOnlyOne() throws InterruptedException {
-        long before = bookkeepers();
+        // Those of tests before may be about to end.
+        Set<Thread> others = bookkeepers();
         ledger.postInBackground();
         ledger.postInBackground();
-        assertThat(bookkeepers()).isEqualTo(before + 1);
+        Set<Thread> mine = bookkeepers();
+        mine.removeAll(others);
+        assertThat(mine).hasSize(1);
 
         ledger.stopPostingInBackground();
 
-        while (bookkeepers() > before) {
-            TimeUnit.MILLISECONDS.sleep(1);
+        for (Thread thread : mine) {
+            thread.join();
         }
     }
 
@@ -74,9 +78,9 @@ class BookkeeperTest {
         public void heardFrom(EventSource source) {}
     }
 
-    private static long bookkeepers() {
+    private static Set<Thread> bookkeepers() {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().equals("memopt-bookkeeper"))
-                .count();
+                .collect(Collectors.toSet());
     }
 }
