@@ -17,12 +17,9 @@ import io.memopt.listeners.training.Trackers;
 import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -141,7 +138,7 @@ class BadInputTest {
     void rehearse_withNothingToPrepare_saysSo() {
         MultiLayerNetwork network = Networks.mlp(2, 2, 2);
         try (MemOpt memopt = MemOpt.attach(network)) {
-            String log = logOf(() -> memopt.rehearse(batch()));
+            String log = ErrorLog.of(() -> memopt.rehearse(batch()));
             assertThat(log).contains("rehearse() prepares nothing for " + memopt.name(), "reuse(PLANNED)");
             assertThat(memopt.summary().extraPasses()).isEmpty();
         }
@@ -168,7 +165,7 @@ class BadInputTest {
                 "bindTo", () -> memopt.bindTo(registry),
                 "serveMetrics", () -> assertThat(memopt.serveMetrics(0)).isEmpty(),
                 "trimDeviceMemory", memopt::trimDeviceMemory);
-        calls.forEach((name, call) -> assertThat(logOf(call))
+        calls.forEach((name, call) -> assertThat(ErrorLog.of(call))
                 .contains(name + "() does nothing: this handle of " + memopt.name() + " is closed."));
 
         assertThat(registry.getMeters()).isEmpty();
@@ -233,7 +230,7 @@ class BadInputTest {
                 MemOpt memopt = MemOpt.attach(network)) {
             AtomicReference<Optional<MetricsServer>> server = new AtomicReference<>();
 
-            String log = logOf(() -> server.set(memopt.serveMetrics(taken.getLocalPort())));
+            String log = ErrorLog.of(() -> server.set(memopt.serveMetrics(taken.getLocalPort())));
 
             assertThat(server.get()).isEmpty();
             assertThat(log)
@@ -286,7 +283,7 @@ class BadInputTest {
     /** Attaches with a trace at {@code path}, trains, closes; returns what was logged. */
     private static String attachTracing(Path path) {
         MultiLayerNetwork network = Networks.mlp(4, 5, 3);
-        return logOf(() -> {
+        return ErrorLog.of(() -> {
             MemOpt memopt =
                     MemOpt.attach(network, MemOptConfig.builder().trace(path).build());
             for (int i = 0; i < 5; i++) {
@@ -367,18 +364,6 @@ class BadInputTest {
             return Integer.toHexString(
                     Arrays.hashCode(model.params().dup().data().asFloat()));
         }
-    }
-
-    private static String logOf(Runnable action) {
-        PrintStream before = System.err;
-        ByteArrayOutputStream log = new ByteArrayOutputStream();
-        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
-        try {
-            action.run();
-        } finally {
-            System.setErr(before);
-        }
-        return log.toString(StandardCharsets.UTF_8);
     }
 
     private static DataSet batch() {

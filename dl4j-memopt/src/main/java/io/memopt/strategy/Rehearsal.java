@@ -4,7 +4,6 @@ package io.memopt.strategy;
 
 import io.memopt.allocator.event.Count;
 import io.memopt.allocator.nd4j.MemoryHooks;
-import io.memopt.allocator.nd4j.WorkspaceReuse;
 import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
@@ -83,10 +82,7 @@ final class Rehearsal {
 
     /** It has the size of a few examples; training is to begin with one of its own. */
     private static void releaseArena() {
-        WorkspaceReuse serving = MemoryHooks.recording().reuse();
-        if (serving != null) {
-            serving.releaseArena();
-        }
+        MemoryHooks.recording().releaseArena();
     }
 
     private static BackpropType backpropType(Model model) {

@@ -7,7 +7,6 @@ import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.nd4j.Nd4jFacts;
-import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
@@ -437,7 +436,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
             return true;
         }
         if (held.rows() < PassMemory.HIGH) {
-            releaseArena();
+            tracker.recording().releaseArena(); // what the pass takes without a plan would lie beside it
             return false;
         }
         boolean hopeless = unplanned.size() >= MOST_UNPLANNED || unplanned.contains(held.itemShapes());
@@ -454,14 +453,6 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     /** Whether {@code held} has fewer and no larger examples than those that the decision computed without a plan, within the budget. */
     private boolean isSmall(BudgetReport decided, HeldMinibatch held) {
         return held.rows() < PassMemory.HIGH && held.bytes() * decided.batch() <= minibatchBytes * held.rows();
-    }
-
-    /** What a pass takes without a plan would lie beside it. */
-    private void releaseArena() {
-        WorkspaceReuse serving = tracker.recording().reuse();
-        if (serving != null) {
-            serving.releaseArena();
-        }
     }
 
     /** Those that train by another step than ours, too. */

@@ -10,8 +10,8 @@ import java.util.Optional;
 
 /**
  * How a pass computes gradients: whatever changes what it takes, but for the number of its examples and the reuse of workspaces. A
- * strategy that is one more of these is a component here, a class of
- * exactness, a word in {@link Way#text} and a field of {@link BudgetRow}.
+ * strategy that is one more of these is a component here, a class of exactness, a word in {@link Way#text} and a field of {@link
+ * BudgetRow}.
  *
  * @param keep which activations are kept
  * @param keptInFiles whether those are offloaded: to mapped files or, with CUDA, the host

@@ -3,7 +3,6 @@
 package io.memopt.strategy.checkpoint;
 
 import io.memopt.allocator.event.Count;
-import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.reuse.NetworkWorkspaces;
 import io.memopt.listeners.training.TrainingTracker;
@@ -112,9 +111,8 @@ public final class CheckpointedPass {
      * @param arena whether that is given back, too: not where shapes are learnt anew for ever
      */
     private void forgetSizes(boolean arena) {
-        WorkspaceReuse serving = tracker.recording().reuse();
-        if (serving != null && arena) {
-            serving.releaseArena();
+        if (arena) {
+            tracker.recording().releaseArena();
         }
         MemoryWorkspaceManager workspaces = Nd4j.getWorkspaceManager();
         for (String id : new String[] {PassAccess.ALL, NetworkWorkspaces.SEGMENT}) {

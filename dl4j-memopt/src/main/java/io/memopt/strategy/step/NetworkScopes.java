@@ -3,7 +3,6 @@
 package io.memopt.strategy.step;
 
 import io.memopt.allocator.nd4j.MemoryHooks;
-import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.reuse.NetworkWorkspaces;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,10 +31,7 @@ public final class NetworkScopes {
         all.forEach(NetworkScopes::leave);
         Nd4j.getMemoryManager().setCurrentWorkspace(current);
         all.forEach(Nd4j.getWorkspaceManager()::destroyWorkspace);
-        WorkspaceReuse reuse = MemoryHooks.recording().reuse();
-        if (reuse != null) {
-            reuse.releaseArena();
-        }
+        MemoryHooks.recording().releaseArena();
     }
 
     private static void leave(MemoryWorkspace workspace) {

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
+import io.memopt.ErrorLog;
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
 import io.memopt.allocator.nd4j.MemoryHooks;
@@ -19,10 +20,7 @@ import io.memopt.strategy.precision.Precision;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.testing.Networks;
 import io.memopt.verify.TwinRun;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -188,8 +186,8 @@ class BudgetTest {
         BudgetReport ample = trainLengths(each, longest, plain + " B");
         assertThat(ample.chosen().reuse()).isEqualTo(Reuse.RELEASED);
         assertThat(ample.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(plain);
-        String unrehearsed = logOf(() -> trainLengths(each, each.data(BATCH, 0), least + " B"));
-        String rehearsed = logOf(() -> {
+        String unrehearsed = ErrorLog.of(() -> trainLengths(each, each.data(BATCH, 0), least + " B"));
+        String rehearsed = ErrorLog.of(() -> {
             BudgetReport report = trainLengths(each, longest, least + " B");
             assertThat(report.chosen().reuse()).isEqualTo(Reuse.PLANNED);
             assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(least);
@@ -212,7 +210,7 @@ class BudgetTest {
         try (MemOpt memopt = MemOpt.attach(
                 network, MemOptConfig.builder().budget(least + " B").build())) {
             memopt.rehearse(longest);
-            String log = logOf(() -> {
+            String log = ErrorLog.of(() -> {
                 for (int i = 0; i < 2; i++) {
                     Networks.fit(network, each.data(1, 3));
                     Networks.fit(network, each.data(BATCH, 3));
@@ -244,7 +242,7 @@ class BudgetTest {
         try (MemOpt memopt = MemOpt.attach(
                 network, MemOptConfig.builder().budget(least * 102 / 100 + " B").build())) {
             memopt.rehearse(whole);
-            String log = logOf(() -> {
+            String log = ErrorLog.of(() -> {
                 for (int batch : new int[] {8, 8, 1, 8, 5, 1, 2, 8}) {
                     Networks.fit(network, each.data(batch, batch));
                 }
@@ -269,7 +267,7 @@ class BudgetTest {
                 .setInputType(InputType.feedForward(8))
                 .build());
         network.init();
-        String log = logOf(() -> {
+        String log = ErrorLog.of(() -> {
             try (MemOpt memopt = MemOpt.attach(
                     network, MemOptConfig.builder().budget("1 GiB").build())) {
                 memopt.rehearse(new DataSet(Nd4j.rand(BATCH, 8), Nd4j.rand(BATCH, 2)));
@@ -293,18 +291,6 @@ class BudgetTest {
             data.forEach(minibatch -> Networks.fit(network, minibatch));
             return memopt.budget().orElseThrow();
         }
-    }
-
-    private static String logOf(Runnable action) {
-        PrintStream before = System.err;
-        ByteArrayOutputStream log = new ByteArrayOutputStream();
-        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
-        try {
-            action.run();
-        } finally {
-            System.setErr(before);
-        }
-        return log.toString(StandardCharsets.UTF_8);
     }
 
     /** Sequences of five lengths. */

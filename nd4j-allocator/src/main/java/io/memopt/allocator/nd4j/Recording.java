@@ -44,6 +44,14 @@ public final class Recording {
         return reuse;
     }
 
+    /** Has the arena of the calling thread give its memory back, if there is one. */
+    public void releaseArena() {
+        WorkspaceReuse serving = reuse;
+        if (serving != null) {
+            serving.releaseArena();
+        }
+    }
+
     void reuse(@Nullable WorkspaceReuse serving) {
         reuse = serving;
     }
