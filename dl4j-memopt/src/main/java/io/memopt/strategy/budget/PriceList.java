@@ -19,6 +19,9 @@ import java.util.OptionalLong;
  *     (+ scratch memory of its convolutions that does not lie in the arena, and at least what one cannot do without)
  * </pre>
  *
+ * Where sequences may come in other lengths, planned ways take no less than a few examples of another length do when they are rehearsed
+ * in the midst of training.
+ *
  * @param batch examples of a minibatch
  * @param plain Deeplearning4j's own way
  * @param ways all others that are allowed and whose bytes are known
@@ -49,6 +52,7 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
      * @param partsAllowed whether a minibatch may be computed in parts
      * @param fileAllowed whether the updater's state may be offloaded
      * @param sums whether gradients are summed even for whole minibatches
+     * @param sequences whether minibatches may come in other lengths
      */
     record Fixed(
             int batch,
@@ -59,17 +63,31 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
             long minibatchBytes,
             boolean partsAllowed,
             boolean fileAllowed,
-            boolean sums) {
+            boolean sums,
+            boolean sequences) {
 
         /** Bytes of the smallest way to compute whole minibatches by passes of {@code kind}, which take {@code memory}. */
         long takesWhole(PassKind kind, PassMemory memory) {
             long always = always(kind, fileAllowed);
             return KINDS.stream()
-                            .mapToLong(reuse -> memory.bytes(reuse, batch).orElse(Long.MAX_VALUE / 2))
+                            .mapToLong(reuse -> passBytes(memory, reuse, batch).orElse(Long.MAX_VALUE / 2))
                             .min()
                             .orElseThrow()
                     + memory.leastScratchBytes(batch)
                     + always;
+        }
+
+        /** Bytes of workspaces or arena, and of arrays beside them, for {@code part} examples at once. */
+        private OptionalLong passBytes(PassMemory memory, Reuse reuse, int part) {
+            OptionalLong own = memory.bytes(reuse, part);
+            return sequences && reuse == Reuse.PLANNED && own.isPresent()
+                    ? OptionalLong.of(Math.max(own.getAsLong(), rehearsalBytes(memory)))
+                    : own;
+        }
+
+        /** Without a plan, and with the gradients kept that passes under the plan are compared with. */
+        private long rehearsalBytes(PassMemory memory) {
+            return memory.bytes(Reuse.RELEASED, PassMemory.HIGH).orElse(0) + flat.gradients();
         }
 
         /** Bytes, at most, while passes of a copy in another precision are tried that take no more than {@code memory}. */
@@ -158,7 +176,7 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
             return List.of();
         }
         long rest = fixed.always(way.pass(), way.stateInFile()) + fixed.sum(way.parts());
-        OptionalLong bytes = memory.bytes(way.reuse(), way.partOf(fixed.batch));
+        OptionalLong bytes = fixed.passBytes(memory, way.reuse(), way.partOf(fixed.batch));
         return bytes.isEmpty()
                 ? List.of()
                 : scratch.limits().stream()

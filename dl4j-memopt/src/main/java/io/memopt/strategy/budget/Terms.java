@@ -32,16 +32,18 @@ record Terms(PriceList.Fixed fixed, long limitBytes, StepOptions asked, Exactnes
         FlatBytes flat = FlatBytes.of(model);
         boolean sums = asked.accumulate() > 1;
         long sum = sums ? flat.gradients() : 0;
+        HeldMinibatch held = HeldMinibatch.of(model);
         PriceList.Fixed fixed = new PriceList.Fixed(
                 model.batchSize(),
                 flat,
                 MixedPass.copyBytes(model.numParams()),
                 guards ? TrainingSteps.guardBytes(model, flat.updater(), sum) : 0,
                 (guards ? TrainingSteps.guardBytes(model, 0, sum) : 0) + stagingBytes(asked, flat),
-                HeldMinibatch.of(model).bytes() + keptBytes,
+                held.bytes() + keptBytes,
                 partsAllowed(model, options.exactness()),
                 asked.stateOffload().isPresent() && flat.updater() > 0,
-                sums);
+                sums,
+                held.hasSequences());
         return new Terms(fixed, limit, asked, options.exactness());
     }
 

@@ -22,6 +22,9 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
  * Threading: confined.
  */
 public abstract class HeldMinibatch {
+    /** Examples, features, steps. */
+    private static final int SEQUENCE_RANK = 3;
+
     private final List<INDArray> arrays;
 
     private HeldMinibatch(List<INDArray> arrays) {
@@ -53,6 +56,11 @@ public abstract class HeldMinibatch {
         return arrays.stream()
                 .mapToLong(array -> array.length() * array.dataType().width())
                 .sum();
+    }
+
+    /** Whether some array has examples of steps, of which the next minibatch may have more or less. */
+    public boolean hasSequences() {
+        return arrays.stream().anyMatch(array -> array.rank() == SEQUENCE_RANK);
     }
 
     /** Shapes and types of the same arrays, e.g. {@code FLOAT[32, 3, 32, 32] FLOAT[32, 10]}. */

@@ -4,6 +4,7 @@ package io.memopt.strategy.step;
 
 import java.lang.reflect.Field;
 import java.util.List;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -42,13 +43,21 @@ public final class OwnViews {
                 .replaceAll(block -> block instanceof OwnViewsBlock ? take(block, plain(block)) : block);
     }
 
+    /** Whether the updater of {@code model} uses the views that it made. */
+    public static boolean areUsed(Model model) {
+        return blocks(model).anyMatch(OwnViewsBlock.class::isInstance);
+    }
+
     /** Whether {@code model} has an updater of Deeplearning4j's that makes its views anew. */
     static boolean isWanting(Model model) {
+        return blocks(model).anyMatch(block -> block.getClass() == UpdaterBlock.class);
+    }
+
+    private static Stream<UpdaterBlock> blocks(Model model) {
         Object updater = model instanceof MultiLayerNetwork network
                 ? network.getUpdater(false)
                 : model instanceof ComputationGraph graph ? graph.getUpdater(false) : null;
-        return updater instanceof BaseMultiLayerUpdater<?> blocks
-                && blocks.getUpdaterBlocks().stream().anyMatch(block -> block.getClass() == UpdaterBlock.class);
+        return updater instanceof BaseMultiLayerUpdater<?> its ? its.getUpdaterBlocks().stream() : Stream.empty();
     }
 
     private static BaseMultiLayerUpdater<?> updater(Model model) {

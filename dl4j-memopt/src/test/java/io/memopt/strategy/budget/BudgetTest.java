@@ -197,6 +197,25 @@ class BudgetTest {
         assertThat(rehearsed).doesNotContain("does not hold");
     }
 
+    /** Parts are so small that what a few examples take to be rehearsed is no small share of them. */
+    @Test
+    void sequencesOfOtherLengths_areWithinTheBudgetInParts() {
+        Networks each = Networks.LSTM_TEXT;
+        DataSet longest = each.data(BATCH, 4);
+        long least = catchThrowableOfType(
+                        BudgetException.class, () -> trainLengths(each, longest, "10 KB", Exactness.REORDERED))
+                .leastBytes();
+        List<BudgetReport> reports = IntStream.of(100, 112, 125)
+                .mapToObj(percent -> trainLengths(each, longest, least * percent / 100 + " B", Exactness.REORDERED))
+                .toList();
+
+        assertThat(reports)
+                .allMatch(report -> report.chosen().parts() > 1)
+                .anyMatch(report -> report.chosen().reuse() == Reuse.PLANNED)
+                .allSatisfy(report ->
+                        assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(report.limitBytes()));
+    }
+
     /** The end of a bucket has few examples, of which no plan follows. */
     @Test
     void shapesThatComeWithFewExamplesFirst_areRehearsedWhenThereAreMore() {
@@ -280,13 +299,18 @@ class BudgetTest {
     }
 
     private static BudgetReport trainLengths(Networks each, DataSet sample, String budget) {
+        return trainLengths(each, sample, budget, Exactness.BITWISE);
+    }
+
+    private static BudgetReport trainLengths(Networks each, DataSet sample, String budget, Exactness loosest) {
         MemoryHooks.uninstall();
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
         Model network = each.create(WorkspaceMode.ENABLED);
         List<DataSet> data =
                 IntStream.range(0, 10).mapToObj(i -> each.data(BATCH, i)).toList();
-        try (MemOpt memopt =
-                MemOpt.attach(network, MemOptConfig.builder().budget(budget).build())) {
+        try (MemOpt memopt = MemOpt.attach(
+                network,
+                MemOptConfig.builder().budget(budget).exactness(loosest).build())) {
             memopt.rehearse(sample);
             data.forEach(minibatch -> Networks.fit(network, minibatch));
             return memopt.budget().orElseThrow();

@@ -142,7 +142,7 @@ class ScratchLeverTest {
 
     @Test
     void whatAPassCannotDoWithout_isPartOfWhatItTakes() {
-        PriceList.Fixed fixed = new PriceList.Fixed(BATCH, FlatBytes.of(model), 0, 0, 0, 0, false, false, false);
+        PriceList.Fixed fixed = new PriceList.Fixed(BATCH, FlatBytes.of(model), 0, 0, 0, 0, false, false, false, false);
 
         assertThat(memory.leastScratchBytes(BATCH)).isEqualTo(BATCH * SECOND * LEAST);
         assertThat(fixed.takesWhole(KIND, memory) - fixed.takesWhole(KIND, without))

@@ -7,12 +7,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.recording.MemoryLedger;
+import java.util.ArrayList;
+import java.util.List;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -35,8 +39,10 @@ import org.nd4j.linalg.learning.config.Sgd;
 
 class UpdateTimesTest {
 
-    /** Of the weights that one penalty is timed on; scalars are less. */
-    private static final long ARRAY_BYTES = 20 * 40 / 16 * Float.BYTES;
+    /** Two numbers of each call of a penalty, which is timed on 50 weights or more at once. */
+    private static final long SCALAR_BYTES = 2 * Float.BYTES * (16 + 16 + 16 * 8);
+
+    private static final int PAIRS = 15;
 
     static IUpdater[] updaters() {
         return new IUpdater[] {
@@ -80,7 +86,7 @@ class UpdateTimesTest {
 
             assertThat(UpdateTimes.of(network, network.getGradientsViewArray())).isPresent();
 
-            assertThat(ledger.reservedBytes(MemorySpace.HOST)).isLessThan(before + ARRAY_BYTES);
+            assertThat(ledger.reservedBytes(MemorySpace.HOST)).isLessThan(before + SCALAR_BYTES);
         } finally {
             MemoryHooks.uninstall();
         }
@@ -100,23 +106,57 @@ class UpdateTimesTest {
         assertThat(UpdateTimes.of(network, network.getGradientsViewArray())).isEmpty();
     }
 
+    /** Batch normalisation's statistics have an updater of their own, so that every layer is two blocks. */
+    @Test
+    void updateOfManySmallParameters_takesTheTimeOfItsCalls() {
+        NeuralNetConfiguration.ListBuilder layers = new NeuralNetConfiguration.Builder()
+                .seed(1)
+                .updater(new Adam(1e-3))
+                .l2(1e-3)
+                .list();
+        for (int i = 0; i < 40; i++) {
+            layers.layer(new DenseLayer.Builder().nOut(8).build()).layer(new BatchNormalization());
+        }
+        MultiLayerNetwork deep = trained(layers, 8);
+        Gradient gradient = deep.gradient();
+        LayerWorkspaceMgr workspaces = LayerWorkspaceMgr.noWorkspaces();
+        List<Long> actual = new ArrayList<>();
+        List<Double> told = new ArrayList<>();
+        for (int i = 0; i < PAIRS; i++) {
+            long begun = System.nanoTime();
+            deep.getUpdater().update(deep, gradient, i, 0, 4, workspaces);
+            deep.params()
+                    .subi(deep.getGradientsViewArray().reshape(deep.params().shape()));
+            actual.add(System.nanoTime() - begun);
+            told.add(UpdateTimes.of(deep, deep.getGradientsViewArray()).orElseThrow());
+        }
+        actual.sort(null);
+        told.sort(null);
+
+        assertThat(told.get(PAIRS / 2)).isBetween(actual.get(PAIRS / 2) / 2.0, actual.get(PAIRS / 2) * 2.0);
+    }
+
     private static MultiLayerNetwork trained(IUpdater updater) {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        NeuralNetConfiguration.ListBuilder layers = new NeuralNetConfiguration.Builder()
                 .seed(1)
                 .updater(updater)
                 .l1(1e-4)
                 .l2(1e-3)
                 .list()
                 .layer(new DenseLayer.Builder().nOut(40).build())
-                .layer(new BatchNormalization())
-                .layer(new OutputLayer.Builder()
+                .layer(new BatchNormalization());
+        return trained(layers, 20);
+    }
+
+    private static MultiLayerNetwork trained(NeuralNetConfiguration.ListBuilder layers, int inputs) {
+        MultiLayerNetwork network = new MultiLayerNetwork(layers.layer(new OutputLayer.Builder()
                         .nOut(3)
                         .activation(Activation.SOFTMAX)
                         .build())
-                .setInputType(InputType.feedForward(20))
+                .setInputType(InputType.feedForward(inputs))
                 .build());
         network.init();
-        network.fit(new DataSet(Nd4j.rand(4, 20), Nd4j.ones(4, 3).divi(3)));
+        network.fit(new DataSet(Nd4j.rand(4, inputs), Nd4j.ones(4, 3).divi(3)));
         return network;
     }
 }
