@@ -11,12 +11,17 @@ import io.memopt.strategy.budget.BudgetException;
 import io.memopt.strategy.budget.BudgetReport;
 import io.memopt.strategy.cudnn.Convolutions;
 import io.memopt.testing.Networks;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -41,6 +46,9 @@ public final class CudaScratch {
     private final CudnnCase kind;
     private final int batch;
     private final int steps;
+
+    /** Mean times of the later half of steps. */
+    private String phases = "";
 
     /** By cuDNN's engine for itself, at the end of the latest training. */
     private long heldBytes;
@@ -92,7 +100,7 @@ public final class CudaScratch {
         BudgetReport report = train(bytes);
         long actual = report.actualPeakBytes().orElseThrow();
         print(
-                "  %s within %.2f MB: %s; predicted %.3f MB and %.3f ms, actual %.3f MB and %.3f ms, %.2f MB of scratch beside it, decided with %.2f MB",
+                "  %s within %.2f MB: %s; predicted %.3f MB and %.3f ms, actual %.3f MB and %.3f ms, %.2f MB of scratch beside it, decided with %.2f MB; %s",
                 actual <= bytes ? "met" : "EXCEEDED",
                 bytes / MB,
                 report.chosen().strategy(),
@@ -101,7 +109,8 @@ public final class CudaScratch {
                 actual / MB,
                 report.actualStepMillis().orElse(0),
                 heldBytes / MB,
-                report.decidingBytes() / MB);
+                report.decidingBytes() / MB,
+                phases);
         print("%s", report);
         return report;
     }
@@ -122,10 +131,15 @@ public final class CudaScratch {
         DataSet[] data = {kind.data(batch, 0), kind.data(batch, 1)};
         System.gc();
         try (MemOpt memopt = MemOpt.attach(model, config)) {
+            SimpleMeterRegistry later = new SimpleMeterRegistry();
             for (int i = 0; i < steps; i++) {
+                if (i == steps / 2) {
+                    memopt.bindTo(later);
+                }
                 Networks.fit(model, data[i % data.length]);
                 Nd4j.getExecutioner().commit();
             }
+            phases = phases(later);
             heldBytes = memopt.convolutions().orElseThrow().scratchBytes();
             return memopt.budget().orElseThrow();
         } finally {
@@ -134,6 +148,16 @@ public final class CudaScratch {
                     .forEach(INDArray::close);
             MemoryHooks.uninstall();
         }
+    }
+
+    private static String phases(MeterRegistry registry) {
+        return registry.getMeters().stream()
+                .filter(Timer.class::isInstance)
+                .map(Timer.class::cast)
+                .filter(timer -> timer.count() > 0 && timer.getId().getTag("phase") != null)
+                .map(timer -> String.format(
+                        Locale.ROOT, "%s %.2f ms", timer.getId().getTag("phase"), timer.mean(TimeUnit.MILLISECONDS)))
+                .collect(Collectors.joining(", "));
     }
 
     private void print(String format, Object... values) {

@@ -10,6 +10,8 @@ import java.util.function.ToDoubleFunction;
 import org.deeplearning4j.nn.api.Model;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * How long an iteration takes in one way or another: measured where a pass was timed, elsewhere what follows from that.
@@ -22,6 +24,8 @@ import org.nd4j.linalg.factory.Nd4j;
  * examples, since a pass of small arrays takes long for few of them, too; without such a pass it is in proportion. Threading: confined.
  */
 final class StepTimes {
+    private static final Logger log = LoggerFactory.getLogger(StepTimes.class);
+
     /** Goes over an array as long as the parameters, where updaters cannot be timed: division by the batch, updater (three arrays), step. */
     private static final int UPDATE_GOES = 5;
 
@@ -68,11 +72,13 @@ final class StepTimes {
         }
         goNanos = least;
         updateNanos = UpdateTimes.of(model, gradients).orElse(UPDATE_GOES * goNanos);
+        log.debug("An update takes {} ms, one go over the gradients {} ms", updateNanos / 1e6, goNanos / 1e6);
     }
 
     /** One pass over the largest part of {@code way} took so long. */
     void measured(Way way, double passNanos) {
         int part = way.partOf(batch);
+        log.debug("A pass of {} takes {} ms with {} examples", way, passNanos / 1e6, part);
         plainByPart.put(
                 part, Math.max(0, passNanos - scratchNanos.applyAsDouble(way)) / factor.applyAsDouble(way.pass()));
         measured.put(way, step(way, passNanos));
