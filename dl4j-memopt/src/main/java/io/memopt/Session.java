@@ -65,6 +65,7 @@ import io.memopt.strategy.cudnn.CudnnLayers;
 import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.offload.DeviceCopies;
 import io.memopt.strategy.precision.HalfSettings;
+import io.memopt.strategy.step.ArrivingMinibatch;
 import io.memopt.strategy.step.OwnViewsOfTrained;
 import io.memopt.strategy.step.StepGuard;
 import io.memopt.strategy.step.StepOptions;
@@ -85,7 +86,6 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
@@ -346,6 +346,17 @@ final class Session {
         }
     }
 
+    /** Whether plans, if there are any, serve passes of {@code model}. */
+    void servePlans(Model model, boolean serves) {
+        PlannedReuse planned = reuse;
+        if (planned != null && serves) {
+            planned.include(model);
+        } else if (planned != null) {
+            planned.exclude(model);
+            MemoryHooks.recording().releaseArena(); // else it would lie beside what passes take now
+        }
+    }
+
     /** Does nothing, with a warning, when nothing would be learnt. */
     void rehearse(Model model, MultiDataSet sample) {
         Optional<NetworkBudget> kept = budgetOf(model);
@@ -428,13 +439,13 @@ final class Session {
         controlStep(model, options, guardOrNull(guarding), its -> {});
     }
 
-    private void controlStep(Model model, StepOptions options, @Nullable StepGuard guard, Consumer<Model> arrives) {
+    private void controlStep(Model model, StepOptions options, @Nullable StepGuard guard, ArrivingMinibatch arriving) {
         TrainingSteps its = steps;
         if (its == null) {
             its = TrainingSteps.begin(tracker);
             steps = its;
         }
-        its.attach(model, options, guard, arrives);
+        its.attach(model, options, guard, arriving);
     }
 
     /** A new guard, whose recoveries count; null when {@code options} ask for none. */
@@ -523,12 +534,12 @@ final class Session {
     /**
      * Trains {@code model} by {@code options}, with {@code guard} if there is one, whatever was set before.
      *
-     * @param arrives hears of each minibatch before anything is computed
+     * @param arriving hears of each minibatch
      */
     synchronized void replaceStep(
-            Model model, StepOptions options, @Nullable StepGuard guard, Consumer<Model> arrives) {
+            Model model, StepOptions options, @Nullable StepGuard guard, ArrivingMinibatch arriving) {
         releaseStep(model);
-        controlStep(model, options, guard, arrives);
+        controlStep(model, options, guard, arriving);
     }
 
     /** Gives {@code model} its own step back. */
@@ -543,6 +554,9 @@ final class Session {
     boolean rehearseHeld(Model model, IntConsumer give) {
         PlannedReuse planned = reuse;
         SizedReuse sized = sizing;
+        if (planned != null && planned.isExcluded(model)) {
+            return true;
+        }
         if (planned != null) {
             planned.rehearseHeld(model, give);
             return planned.serves(model);
@@ -691,7 +705,10 @@ final class Session {
         if (layers != null) {
             layers.detach(model);
         }
-        budgetOf(model).ifPresent(this::endBudget);
+        budgetOf(model).ifPresent(its -> {
+            endBudget(its);
+            servePlans(model, true);
+        });
         TrainingSteps its = steps;
         if (its != null) {
             its.detach(model);

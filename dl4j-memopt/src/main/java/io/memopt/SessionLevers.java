@@ -5,11 +5,11 @@ package io.memopt;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.budget.BudgetLevers;
 import io.memopt.strategy.cudnn.NetworkScratch;
+import io.memopt.strategy.step.ArrivingMinibatch;
 import io.memopt.strategy.step.StepGuard;
 import io.memopt.strategy.step.StepOptions;
 import java.nio.file.Path;
 import java.util.Optional;
-import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +19,7 @@ final class SessionLevers implements BudgetLevers {
     private final Session session;
     private final MemOptConfig config;
     private final @Nullable StepGuard guard;
-    private Consumer<Model> arrives = its -> {};
+    private ArrivingMinibatch arrives = its -> {};
 
     SessionLevers(Session session, MemOptConfig config) {
         this.session = session;
@@ -28,7 +28,7 @@ final class SessionLevers implements BudgetLevers {
     }
 
     @Override
-    public void reuse(Reuse reuse) {
+    public void reuse(Model model, Reuse reuse) {
         @Nullable Path profile = config.planProfile().orElse(null);
         if (reuse != Reuse.OFF) {
             session.releaseGarbage();
@@ -38,6 +38,7 @@ final class SessionLevers implements BudgetLevers {
         } else if (reuse == Reuse.PLANNED) {
             session.planReuse(profile, config.arenas(), config.planPoison());
         }
+        session.servePlans(model, reuse == Reuse.PLANNED);
     }
 
     @Override
@@ -56,7 +57,7 @@ final class SessionLevers implements BudgetLevers {
     }
 
     @Override
-    public void onMinibatch(Consumer<Model> hears) {
+    public void onMinibatch(ArrivingMinibatch hears) {
         arrives = hears;
     }
 

@@ -41,6 +41,7 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     private final boolean poisons;
     private final PassCounts counts = new PassCounts();
     private final ProvedPlans proved = new ProvedPlans();
+    private final ExcludedModels excluded = new ExcludedModels();
     private final List<ThreadPlans> all = new ArrayList<>();
     private final ThreadLocal<ThreadPlans> threads = ThreadLocal.withInitial(this::add);
     private final ThreadLocal<PassRoom> rooms = ThreadLocal.withInitial(PassRoom::new);
@@ -86,6 +87,21 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
                             .forEach((model, regions) -> profile.put(NetworkIdentity.of(model), regions)));
             profile.putSizes(scopes);
         });
+    }
+
+    /** Leaves passes of {@code model}, and of copies that other threads train, to ND4J until {@link #include}; plans stay. */
+    public void exclude(Model model) {
+        excluded.add(model);
+    }
+
+    /** Serves passes of {@code model} again. */
+    public void include(Model model) {
+        excluded.remove(model);
+    }
+
+    /** Whether passes of {@code model} are left to ND4J. */
+    public boolean isExcluded(Model model) {
+        return excluded.contains(tracker.originalOf(model));
     }
 
     /** What arenas did so far. */
@@ -174,6 +190,11 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     public @Nullable ArenaPlan planFor(String outermost, String workspace, long roundedBytes) {
         ThreadPlans plans = threads.get();
         Model model = tracker.currentModel();
+        if (model != null && isExcluded(model)) {
+            plans.leave();
+            rooms.get().beginUnsized();
+            return null;
+        }
         String asker = SizedReuse.asker(tracker);
         ArenaPlan plan = plans.planFor(model, outermost, asker, workspace, roundedBytes);
         RegionKey key = plans.currentKey();

@@ -111,6 +111,12 @@ final class ThreadPlans {
         return region.stage() == PlannedRegion.Stage.TRUSTED ? region.plan() : null;
     }
 
+    /** A pass begins that nobody serves or learns from. */
+    void leave() {
+        current = null;
+        before = null;
+    }
+
     private static @Nullable PassState stateOf(Model model, PlannedRegion region) {
         try {
             return PassState.of(model);

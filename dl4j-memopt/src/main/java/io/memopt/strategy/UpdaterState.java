@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.Trainable;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.config.IUpdater;
 
@@ -28,6 +29,15 @@ public final class UpdaterState {
             }
         }
         return elements;
+    }
+
+    /** Bytes of the state that {@code model} has now. */
+    public static long bytes(Model model) {
+        Object updater = model instanceof MultiLayerNetwork network
+                ? network.getUpdater(false)
+                : ((ComputationGraph) model).getUpdater(false);
+        INDArray state = updater instanceof BaseMultiLayerUpdater<?> its ? its.getStateViewArray() : null;
+        return state == null ? 0 : state.length() * state.dataType().width();
     }
 
     private static long elements(Trainable part, String name, INDArray parameter) {

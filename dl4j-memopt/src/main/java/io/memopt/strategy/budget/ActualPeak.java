@@ -42,6 +42,8 @@ final class ActualPeak implements AutoCloseable {
     private final long minibatchBytes;
     /** Held by others from before the decision when that was looked at last. */
     private long earlierBytes;
+    /** Of minibatches, likewise. */
+    private long inputBytes;
 
     private long iterations;
     private long peak;
@@ -74,11 +76,11 @@ final class ActualPeak implements AutoCloseable {
         iterations++;
         if (iterations <= ALWAYS || iterations % EVERY == 0) {
             Foreign now = foreign(Thread.currentThread().getId());
-            // What was there before only becomes less, at a moment that nobody knows: garbage, mostly, that was
-            // collected meanwhile.
-            long before = Math.max(earlierBytes, now.earlierBytes);
-            long own = window.take().reservedBytes(space) - before - now.inputBytes + minibatchBytes;
+            // What was there before, and minibatches that are garbage, are collected at a moment that nobody knows.
+            long others = Math.max(earlierBytes, now.earlierBytes) + Math.max(inputBytes, now.inputBytes);
+            long own = window.take().reservedBytes(space) - others + minibatchBytes;
             earlierBytes = now.earlierBytes;
+            inputBytes = now.inputBytes;
             peak = Math.max(peak, own);
         }
     }

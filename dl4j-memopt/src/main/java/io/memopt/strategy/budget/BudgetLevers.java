@@ -4,17 +4,17 @@ package io.memopt.strategy.budget;
 
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.cudnn.NetworkScratch;
+import io.memopt.strategy.step.ArrivingMinibatch;
 import io.memopt.strategy.step.StepOptions;
 import java.util.Optional;
-import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import org.deeplearning4j.nn.api.Model;
 
 /** What a decision is put into effect with. Called on the training thread, between iterations. */
 public interface BudgetLevers {
 
-    /** Begins reuse of at least this kind; it does not go back to less. */
-    void reuse(Reuse reuse);
+    /** Has passes of {@code model} served by this kind of reuse from now on; garbage that was released once goes on being. */
+    void reuse(Model model, Reuse reuse);
 
     /** Whether iterations that run out of memory are undone, for which a step keeps copies. */
     boolean guards();
@@ -27,8 +27,8 @@ public interface BudgetLevers {
     /** Gives {@code model} its own step back. */
     void release(Model model);
 
-    /** Has {@code hears} called with the network, before anything is computed of a minibatch, in steps that begin from now on. */
-    default void onMinibatch(Consumer<Model> hears) {}
+    /** Has {@code hears} hear of minibatches in steps that begin from now on. */
+    default void onMinibatch(ArrivingMinibatch hears) {}
 
     /** Trains {@code model} by {@code options} from now on, whatever was set before. */
     void step(Model model, StepOptions options);

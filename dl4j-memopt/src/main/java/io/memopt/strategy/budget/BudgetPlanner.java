@@ -91,7 +91,7 @@ final class BudgetPlanner {
      */
     static Decision decide(Model model, TrainingTracker tracker, BudgetLevers levers, LayerModes modes, Terms terms) {
         HeldMinibatch held = HeldMinibatch.of(model);
-        levers.reuse(Reuse.RELEASED);
+        levers.reuse(model, Reuse.RELEASED);
         Optional<NetworkScratch> scratch = levers.scratch(model);
         scratch.ifPresent(its -> its.limit(0, 0)); // what convolutions take is found out for whole minibatches
         Trial trial = Trial.of(model, tracker, held, terms, modes, scratch);
@@ -169,7 +169,7 @@ final class BudgetPlanner {
         } else {
             modes.lean(model);
         }
-        levers.reuse(way.reuse());
+        levers.reuse(model, way.reuse());
         levers.step(model, way.step(model.batchSize(), asked));
         return rehearse(model, levers, held, way);
     }

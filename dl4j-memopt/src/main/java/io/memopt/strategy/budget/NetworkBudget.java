@@ -7,6 +7,7 @@ import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.nd4j.Nd4jFacts;
+import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
@@ -15,14 +16,15 @@ import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkIdentity;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.SampleMinibatch;
+import io.memopt.strategy.UpdaterState;
 import io.memopt.strategy.cudnn.NetworkScratch;
+import io.memopt.strategy.step.ArrivingMinibatch;
 import io.memopt.strategy.step.FirstMinibatch;
 import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.NetworkScopes;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.TrainingSteps;
 import java.lang.ref.WeakReference;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -47,19 +49,16 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Threading: decisions on the training thread; reports from any.
  */
-public final class NetworkBudget implements ModelObserver, TrainingObserver, AutoCloseable {
+public final class NetworkBudget implements ModelObserver, TrainingObserver, ArrivingMinibatch, AutoCloseable {
     /** A refusal names so much more than its own passes took. */
     private static final int MARGIN = 64;
 
     private static final Logger log = LoggerFactory.getLogger(NetworkBudget.class);
     private static final double NANOS_PER_MILLI = 1e6;
-    /** Iterations that the actual time is the median of. */
-    private static final int KEPT = 256;
+    /** Of larger minibatches, each of which takes seconds to decide for. */
+    private static final int MOST_DECISIONS = 8;
     /** Of examples that cannot be planned, beyond which no more are rehearsed. */
     private static final int MOST_UNPLANNED = 256;
-
-    /** The first iteration makes the updater's state, and its begin lies before the decision. */
-    private static final int UNTIMED = 2;
 
     private final WeakReference<Model> network;
     private final String name;
@@ -71,16 +70,15 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     private final BudgetProfile profile;
     private final FirstMinibatch first;
     private final LayerModes modes = new LayerModes();
-    private final long[] stepNanos = new long[KEPT];
-    private int iterations;
-    private volatile @Nullable BudgetReport outcome;
-    private @Nullable ActualPeak actual;
-    /** Of the minibatch that was decided for. */
-    private long minibatchBytes;
-
-    private String minibatchShapes = "";
+    private volatile @Nullable BudgetOutcome outcome;
+    private int decisions;
+    /** Minibatches from so many bytes on cannot be trained within the budget. */
+    private long refusedBytes = Long.MAX_VALUE;
     /** Of examples of which no plan could be proved. */
     private final Set<String> unplanned = new HashSet<>();
+
+    /** Passes are not those of training. */
+    private boolean deciding;
 
     private boolean toldLarger;
     private boolean toldWorker;
@@ -139,7 +137,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     public static NetworkBudget begin(
             Model model, TrainingTracker tracker, BudgetLevers levers, BudgetOptions options, StepOptions asked) {
         NetworkBudget budget = new NetworkBudget(model, tracker, levers, options, asked);
-        levers.onMinibatch(budget::arrives);
+        levers.onMinibatch(budget);
         tracker.addModelObserver(budget);
         tracker.addObserver(budget);
         return budget;
@@ -170,42 +168,76 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     public void decide(Model model) {
         if (outcome == null && !failed) {
             checkRows(model);
-            MemoryLedger ledger = tracker.recording().ledger();
-            long begun = System.nanoTime();
-            long others = Math.max(0, ledger.reservedBytes(space) - held(model));
-            PeakWindow fresh = ledger.openPeakWindow();
-            MemoryWorkspace current = Nd4j.getMemoryManager().getCurrentWorkspace();
             first.pause(); // The step that is chosen takes the place of the network's own.
-            try {
-                BudgetReport decided = decided(model, others, fresh);
-                HeldMinibatch held = HeldMinibatch.of(model);
-                minibatchBytes = held.bytes();
-                minibatchShapes = held.shapes();
-                keep(decided, new ActualPeak(ledger, space, name, fresh, begun, minibatchBytes));
-            } catch (BudgetException e) {
-                undo(model, fresh);
-                throw e;
-            } catch (RuntimeException | OutOfMemoryError e) {
-                undo(model, fresh);
-                failed = true;
-                first.close();
-                NetworkScopes.clear(current);
-                levers.step(model, asked.withoutOutputOffload());
-                log.warn("The budget of {} cannot be decided. Training goes on without one.", name, e);
-            } catch (Error e) {
-                undo(model, fresh);
-                throw e;
-            }
+            decide(model, limit(model));
         }
     }
 
-    private void keep(BudgetReport decided, ActualPeak peaks) {
-        first.close();
-        synchronized (this) {
-            outcome = decided;
-            actual = peaks;
+    private void decide(Model model, long limit) {
+        MemoryLedger ledger = tracker.recording().ledger();
+        long begun = System.nanoTime();
+        long others = Math.max(0, ledger.reservedBytes(space) - held(model));
+        PeakWindow fresh = ledger.openPeakWindow();
+        MemoryWorkspace current = Nd4j.getMemoryManager().getCurrentWorkspace();
+        decisions++;
+        deciding = true;
+        try {
+            BudgetReport decided = decided(model, limit, others, fresh);
+            HeldMinibatch held = HeldMinibatch.of(model);
+            keep(new BudgetOutcome(decided, held, new ActualPeak(ledger, space, name, fresh, begun, held.bytes())));
+        } catch (BudgetException e) {
+            undo(model, fresh);
+            throw e;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            undo(model, fresh);
+            failed = true;
+            first.close();
+            keep(null);
+            NetworkScopes.clear(current);
+            levers.step(model, asked.withoutOutputOffload());
+            log.warn("The budget of {} cannot be decided. Training goes on without one.", name, e);
+        } catch (Error e) {
+            undo(model, fresh);
+            throw e;
+        } finally {
+            deciding = false;
         }
-        log.info("{}", decided);
+    }
+
+    private synchronized void keep(@Nullable BudgetOutcome next) {
+        BudgetOutcome before = outcome;
+        if (before != null) {
+            before.close();
+        }
+        outcome = next;
+        if (next != null) {
+            first.close();
+            log.info("{}", next.decided());
+        }
+    }
+
+    /** A larger minibatch than was decided for is decided for anew, while the state of the updater lies where that counts it. */
+    @Override
+    public boolean replacesStep(Model model) {
+        BudgetOutcome before = outcome;
+        if (before == null || decisions >= MOST_DECISIONS || before.way().stateInFile() || !isOf(model)) {
+            return false;
+        }
+        HeldMinibatch held = HeldMinibatch.of(model);
+        if (!before.isLarger(held) || held.bytes() >= refusedBytes || held.rows() < PassMemory.HIGH) {
+            return false;
+        }
+        levers.release(model);
+        modes.close();
+        WorkspaceReuse.releaseBlocks();
+        try {
+            decide(model, before.decided().limitBytes());
+        } catch (BudgetException e) {
+            refusedBytes = held.bytes();
+            tell(before, held, " " + e.getMessage());
+            BudgetPlanner.begin(model, levers, modes, before.way(), asked);
+        }
+        return true;
     }
 
     private void undo(Model model, PeakWindow fresh) {
@@ -216,9 +248,8 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         first.resume();
     }
 
-    private BudgetReport decided(Model model, long others, PeakWindow peaks) {
+    private BudgetReport decided(Model model, long limit, long others, PeakWindow peaks) {
         long begun = System.nanoTime();
-        long limit = limit(model);
         Optional<String> key = profile.isKept() ? Optional.of(key(model)) : Optional.empty();
         Optional<BudgetProfile.Remembered> known =
                 key.flatMap(profile::find).filter(choice -> again(model, choice, limit));
@@ -265,7 +296,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         if (row.peakBytes() > limit) {
             return false;
         }
-        levers.reuse(Reuse.RELEASED);
+        levers.reuse(model, Reuse.RELEASED);
         boolean served = BudgetPlanner.begin(model, levers, modes, Way.of(row), asked);
         if (!served) {
             modes.close();
@@ -319,6 +350,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         FlatBytes flat = FlatBytes.of(model);
         return flat.parameters()
                 + (model.getGradientsViewArray() == null ? 0 : flat.gradients())
+                + UpdaterState.bytes(model)
                 + HeldMinibatch.of(model).bytes();
     }
 
@@ -342,80 +374,51 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     }
 
     /** What was decided, with what came of it so far; empty before. */
-    public synchronized Optional<BudgetReport> report() {
-        BudgetReport report = outcome;
-        ActualPeak peaks = actual;
-        if (report == null || peaks == null) {
-            return Optional.empty();
-        }
-        return Optional.of(new BudgetReport(
-                report.asked(),
-                report.limitBytes(),
-                report.batch(),
-                report.plain(),
-                report.chosen(),
-                report.front(),
-                report.decidingBytes(),
-                report.decidingMillis(),
-                report.remembered(),
-                peaks.bytes(),
-                medianMillis()));
-    }
-
-    private OptionalDouble medianMillis() {
-        int known = Math.min(iterations - UNTIMED, KEPT);
-        if (known <= 0) {
-            return OptionalDouble.empty();
-        }
-        long[] sorted = Arrays.copyOf(stepNanos, known);
-        Arrays.sort(sorted);
-        return OptionalDouble.of(sorted[known / 2] / NANOS_PER_MILLI);
+    public Optional<BudgetReport> report() {
+        return Optional.ofNullable(outcome).map(BudgetOutcome::report);
     }
 
     @Override
     public synchronized void iterationEnded(String which, long iteration, long epoch, long nanos) {
-        if (outcome != null && which.equals(name)) {
-            if (iterations >= UNTIMED) {
-                stepNanos[(iterations - UNTIMED) % KEPT] = nanos;
-            }
-            iterations++;
-            if (actual != null) {
-                actual.iterationEnded();
-            }
+        BudgetOutcome now = outcome;
+        if (now != null && which.equals(name)) {
+            now.iterationEnded(nanos);
         }
     }
 
     /** Results of inference and evaluation are not counted. */
     @Override
     public synchronized void phaseEnded(String which, Phase phase, long nanos) {
+        BudgetOutcome now = outcome;
         boolean outside = phase == Phase.INFERENCE || phase == Phase.EVALUATION;
-        if (actual != null && outside && which.equals(name)) {
-            actual.passEnded();
+        if (now != null && outside && which.equals(name)) {
+            now.passEnded();
         }
     }
 
-    /** A minibatch is about to be computed: one of other shapes needs plans of its own, and a larger one is not within the budget. */
-    private void arrives(Model model) {
-        BudgetReport decided = outcome;
-        if (decided != null && isOf(model)) {
+    /** One of other shapes needs plans of its own, and a larger one is not within the budget. */
+    @Override
+    public void arrives(Model model) {
+        BudgetOutcome now = outcome;
+        if (now != null && isOf(model)) {
             HeldMinibatch held = HeldMinibatch.of(model);
-            Way way = Way.of(decided.chosen());
-            if (tellIfLarger(decided, held)) {
+            Way way = now.way();
+            if (tellIfLarger(now, held)) {
                 Way larger = way.withScratch(way.scratchBytes(), NetworkScratch.UNLIMITED);
                 levers.scratch(model).ifPresent(larger::limit); // else some pass may find no way at all
             }
-            if (way.reuse() == Reuse.PLANNED && !isPlanned(model, held, way) && !isSmall(decided, held)) {
-                tell(decided, held, " No plan of its workspaces could be proved.");
+            if (way.reuse() == Reuse.PLANNED && !isPlanned(model, held, way) && !isSmall(now, held)) {
+                tell(now, held, " No plan of its workspaces could be proved.");
             }
         }
     }
 
-    private boolean tellIfLarger(BudgetReport decided, HeldMinibatch held) {
-        return held.bytes() > minibatchBytes && tell(decided, held, " Give rehearse() the largest minibatch.");
+    private boolean tellIfLarger(BudgetOutcome now, HeldMinibatch held) {
+        return now.isLarger(held) && tell(now, held, " Give rehearse() the largest minibatch.");
     }
 
     /** Once; false later. */
-    private boolean tell(BudgetReport decided, HeldMinibatch held, String advice) {
+    private boolean tell(BudgetOutcome now, HeldMinibatch held, String advice) {
         boolean fresh = !toldLarger;
         if (fresh) {
             toldLarger = true;
@@ -423,8 +426,8 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
                     "{} is trained with a minibatch of {}; the budget of {} was decided for {} and does not hold.{}",
                     name,
                     held.shapes(),
-                    ByteSize.format(decided.limitBytes()),
-                    minibatchShapes,
+                    ByteSize.format(now.decided().limitBytes()),
+                    now.minibatchShapes(),
                     advice);
         }
         return fresh;
@@ -451,24 +454,24 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
     }
 
     /** Whether {@code held} has fewer and no larger examples than those that the decision computed without a plan, within the budget. */
-    private boolean isSmall(BudgetReport decided, HeldMinibatch held) {
-        return held.rows() < PassMemory.HIGH && held.bytes() * decided.batch() <= minibatchBytes * held.rows();
+    private static boolean isSmall(BudgetOutcome now, HeldMinibatch held) {
+        return held.rows() < PassMemory.HIGH && now.hasSmallExamples(held);
     }
 
     /** Those that train by another step than ours, too. */
     @Override
     public void gradientsComputed(Model model) {
-        BudgetReport decided = outcome;
-        if (decided != null && !toldLarger && isOf(model)) {
-            tellIfLarger(decided, HeldMinibatch.of(model));
+        BudgetOutcome now = outcome;
+        if (now != null && !deciding && !toldLarger && isOf(model)) {
+            tellIfLarger(now, HeldMinibatch.of(model));
         }
     }
 
     @Override
     public void workerBegins(Model model) {
         boolean its = tracker.originalOf(model) == network.get();
-        BudgetReport decided = outcome;
-        if (its && decided != null && decided.chosen().caching() != Caching.KEPT) {
+        BudgetOutcome now = outcome;
+        if (its && now != null && now.way().pass().caching() != Caching.KEPT) {
             modes.leanConvolutions(model);
         }
         if (!toldWorker && its) {
@@ -489,8 +492,9 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Aut
         tracker.removeModelObserver(this);
         tracker.removeObserver(this);
         synchronized (this) {
-            if (actual != null) {
-                actual.close();
+            BudgetOutcome last = outcome;
+            if (last != null) {
+                last.close();
             }
         }
     }

@@ -4,8 +4,8 @@ package io.memopt.strategy.step;
 
 import io.memopt.strategy.GradientPass;
 import io.memopt.strategy.NetworkAccess;
+import io.memopt.strategy.SolverAccess;
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -35,26 +35,26 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
     private final transient BaseOptimizer replaced;
     private final transient GradientWork work;
     private final transient @Nullable GuardedRun guarded;
-    private final transient Consumer<Model> arrives;
+    private final transient ArrivingMinibatch arriving;
     private transient boolean applies;
 
     /**
      * Stands in for {@code replaced}, with its updater, step function and gradient accumulator.
      *
      * @param guarded undoes iterations that run out of memory; null for none
-     * @param arrives hears of each minibatch before anything is computed
+     * @param arriving hears of each minibatch
      */
     ControlledStep(
             BaseOptimizer replaced,
             Model model,
             GradientWork work,
             @Nullable GuardedRun guarded,
-            Consumer<Model> arrives) {
+            ArrivingMinibatch arriving) {
         super(replaced.getConf(), stepFunction(replaced, model, guarded), NetworkAccess.listeners(model), model);
         this.replaced = replaced;
         this.work = work;
         this.guarded = guarded;
-        this.arrives = arrives;
+        this.arriving = arriving;
         hand(replaced, this, model);
     }
 
@@ -83,6 +83,9 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
 
     @Override
     public boolean optimize(LayerWorkspaceMgr workspaceMgr) {
+        if (work.pending() == 0 && arriving.replacesStep(model)) {
+            return SolverAccess.currentOrNew(model).optimize(workspaceMgr);
+        }
         return guardedly(() -> step(workspaceMgr));
     }
 
@@ -96,7 +99,7 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
     }
 
     private boolean step(LayerWorkspaceMgr workspaceMgr) {
-        arrives.accept(model);
+        arriving.arrives(model);
         if (work.gathersMore(model)) {
             work.gather(model);
             return true;

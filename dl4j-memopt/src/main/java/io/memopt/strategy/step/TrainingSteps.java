@@ -10,7 +10,6 @@ import java.lang.ref.WeakReference;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.ConvexOptimizer;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
@@ -106,15 +105,14 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
     /**
      * As {@link #attach(Model, StepOptions, StepGuard)}.
      *
-     * @param arrives where a step of ours is in effect, hears of each minibatch, which {@code model} holds, before anything is computed, on the training thread; it may compute
-     *     passes of its own that leave the network as it is
+     * @param arriving hears of each minibatch where a step of ours is in effect
      */
     public synchronized void attach(
-            Model model, StepOptions options, @Nullable StepGuard guard, Consumer<Model> arrives) {
+            Model model, StepOptions options, @Nullable StepGuard guard, ArrivingMinibatch arriving) {
         check(model, options);
         entries.removeIf(TrainingSteps::isOver);
         if (find(model) == null) {
-            Entry entry = new Entry(model, options, guard, arrives, new GradientWork(options, tracker, model));
+            Entry entry = new Entry(model, options, guard, arriving, new GradientWork(options, tracker, model));
             install(model, entry);
             entries.add(entry);
         }
@@ -191,7 +189,7 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
         if (optimizer.getClass() == StochasticGradientDescent.class) {
             SolverAccess.replace(
                     model,
-                    new ControlledStep((BaseOptimizer) optimizer, model, entry.work, entry.guarded, entry.arrives));
+                    new ControlledStep((BaseOptimizer) optimizer, model, entry.work, entry.guarded, entry.arriving));
         } else if (entry.asksForMore()) {
             log.warn(
                     "{} is trained by {}, which stays: {} asks for another step than Deeplearning4j's own.",
@@ -242,7 +240,7 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
         private final WeakReference<Model> model;
         private final StepOptions options;
         private final @Nullable StepGuard guard;
-        private final Consumer<Model> arrives;
+        private final ArrivingMinibatch arriving;
         private final GradientWork work;
         private final @Nullable GuardedRun guarded;
 
@@ -250,12 +248,12 @@ public final class TrainingSteps implements ModelObserver, AutoCloseable {
                 Model model,
                 StepOptions options,
                 @Nullable StepGuard guard,
-                Consumer<Model> arrives,
+                ArrivingMinibatch arriving,
                 GradientWork work) {
             this.model = new WeakReference<>(model);
             this.options = options;
             this.guard = guard;
-            this.arrives = arrives;
+            this.arriving = arriving;
             this.work = work;
             this.guarded = guard == null ? null : new GuardedRun(guard, work);
         }

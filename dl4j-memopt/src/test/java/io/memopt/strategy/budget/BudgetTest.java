@@ -176,7 +176,7 @@ class BudgetTest {
 
     /** Sequences of five lengths, the first is the shortest. */
     @Test
-    void longerSequences_areWarnedOf_andMetWhenTheLongestWasRehearsed() {
+    void sequencesOfOtherLengths_areMetWhenTheLongestWasRehearsed() {
         Networks each = Networks.LSTM_TEXT;
         DataSet longest = each.data(BATCH, 4);
         long least = catchThrowableOfType(BudgetException.class, () -> trainLengths(each, longest, "10 KB"))
@@ -186,14 +186,12 @@ class BudgetTest {
         BudgetReport ample = trainLengths(each, longest, plain + " B");
         assertThat(ample.chosen().reuse()).isEqualTo(Reuse.RELEASED);
         assertThat(ample.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(plain);
-        String unrehearsed = ErrorLog.of(() -> trainLengths(each, each.data(BATCH, 0), least + " B"));
         String rehearsed = ErrorLog.of(() -> {
             BudgetReport report = trainLengths(each, longest, least + " B");
             assertThat(report.chosen().reuse()).isEqualTo(Reuse.PLANNED);
             assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(least);
         });
 
-        assertThat(unrehearsed).containsOnlyOnce("does not hold").contains("[16, 8, 7]");
         assertThat(rehearsed).doesNotContain("does not hold");
     }
 
@@ -250,6 +248,9 @@ class BudgetTest {
             names = {"LENET", "RESIDUAL_GRAPH"})
     void minibatchOfOne_isWithinTheBudget(Networks each) {
         DataSet whole = each.data(8, 0);
+        List<DataSet> data = IntStream.of(8, 8, 1, 8, 5, 1, 2, 8)
+                .mapToObj(batch -> each.data(batch, batch))
+                .toList();
         Model network = each.create(WorkspaceMode.ENABLED);
         long least = catchThrowableOfType(BudgetException.class, () -> {
                     try (MemOpt memopt = MemOpt.attach(
@@ -262,9 +263,7 @@ class BudgetTest {
                 network, MemOptConfig.builder().budget(least * 102 / 100 + " B").build())) {
             memopt.rehearse(whole);
             String log = ErrorLog.of(() -> {
-                for (int batch : new int[] {8, 8, 1, 8, 5, 1, 2, 8}) {
-                    Networks.fit(network, each.data(batch, batch));
-                }
+                data.forEach(minibatch -> Networks.fit(network, minibatch));
             });
 
             BudgetReport report = memopt.budget().orElseThrow();
@@ -423,7 +422,7 @@ class BudgetTest {
         float[] before = network.params().dup().data().asFloat();
         BudgetLevers broken = new BudgetLevers() {
             @Override
-            public void reuse(Reuse reuse) {
+            public void reuse(Model model, Reuse reuse) {
                 throw new IllegalStateException("no hooks");
             }
 

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy;
+
+import java.lang.ref.WeakReference;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.deeplearning4j.nn.api.Model;
+
+/** Networks whose passes are left to ND4J for now. They are held weakly. Threading: safe. */
+final class ExcludedModels {
+    private final List<WeakReference<Model>> models = new CopyOnWriteArrayList<>();
+
+    /** Leaves {@code model} out; does nothing where it is. */
+    synchronized void add(Model model) {
+        if (!contains(model)) {
+            models.add(new WeakReference<>(model));
+        }
+    }
+
+    /** Lets {@code model} in again. */
+    synchronized void remove(Model model) {
+        models.removeIf(one -> one.refersTo(model) || one.refersTo(null));
+    }
+
+    boolean contains(Model model) {
+        for (WeakReference<Model> one : models) {
+            if (one.refersTo(model)) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: 2026 The dl4j-memopt authors
+// SPDX-License-Identifier: Apache-2.0
+package io.memopt.strategy.budget;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.memopt.ErrorLog;
+import io.memopt.MemOpt;
+import io.memopt.MemOptConfig;
+import io.memopt.allocator.nd4j.MemoryHooks;
+import io.memopt.analysis.Exactness;
+import io.memopt.guard.OutOfMemory;
+import io.memopt.strategy.Reuse;
+import io.memopt.testing.Networks;
+import io.memopt.verify.TwinRun;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** A budget goes on to hold when minibatches grow, as long as it can. */
+class LargerMinibatchTest {
+    /** The last is no larger than the one before. */
+    private static final int[] BATCHES = {6, 6, 9, 9, 14, 9, 14};
+
+    @BeforeEach
+    @AfterEach
+    void forgetSizes() {
+        MemoryHooks.uninstall();
+        Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+    }
+
+    private static IntFunction<DataSet> growing(Networks each) {
+        return each == Networks.LSTM_TEXT
+                ? i -> each.data(16, i) // five lengths, the first is the shortest
+                : i -> each.data(BATCHES[i % BATCHES.length], i);
+    }
+
+    private static DataSet largest(Networks each) {
+        return each == Networks.LSTM_TEXT ? each.data(16, 4) : each.data(14, 4);
+    }
+
+    private static long leastOf(Networks each, DataSet minibatch) {
+        return least(each, minibatch, Exactness.BITWISE);
+    }
+
+    /** Of the largest minibatch alone. */
+    private static long least(Networks each, Exactness loosest) {
+        return least(each, largest(each), loosest);
+    }
+
+    private static long least(Networks each, DataSet minibatch, Exactness loosest) {
+        try (MemOpt memopt = MemOpt.attach(
+                each.create(WorkspaceMode.ENABLED), budget(1000, loosest).build())) {
+            return catchThrowableOfType(BudgetException.class, () -> memopt.rehearse(minibatch))
+                    .leastBytes();
+        } finally {
+            MemoryHooks.uninstall();
+            Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+        }
+    }
+
+    private static MemOptConfig.Builder budget(long bytes, Exactness loosest) {
+        return MemOptConfig.builder().budget(bytes + " B").exactness(loosest);
+    }
+
+    private static List<BudgetReport> train(Networks each, MemOptConfig config) {
+        Model network = each.create(WorkspaceMode.ENABLED);
+        List<DataSet> data = IntStream.range(0, 7).mapToObj(growing(each)).toList();
+        List<BudgetReport> reports = new ArrayList<>();
+        try (MemOpt memopt = MemOpt.attach(network, config)) {
+            for (DataSet minibatch : data) {
+                Networks.fit(network, minibatch);
+                reports.add(memopt.budget().orElseThrow());
+            }
+        }
+        return reports;
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "LENET, BITWISE",
+        "RESIDUAL_GRAPH, BITWISE",
+        "LSTM_TEXT, BITWISE",
+        "LENET, REORDERED",
+        "LSTM_TEXT, REORDERED"
+    })
+    void largerMinibatches_areDecidedForAnew_withinTheBudget(Networks each, Exactness loosest) {
+        long least = least(each, loosest);
+        List<BudgetReport> reports = new ArrayList<>();
+
+        String log = ErrorLog.of(() ->
+                reports.addAll(train(each, budget(least + least / 50, loosest).build())));
+
+        assertThat(log).doesNotContain("does not hold");
+        assertThat(reports.stream().map(BudgetReport::decidingMillis).distinct())
+                .hasSize(each == Networks.LSTM_TEXT ? 5 : 3);
+        assertThat(reports).allSatisfy(report -> {
+            assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(report.limitBytes());
+            assertThat(report.decidingBytes()).isLessThanOrEqualTo(report.limitBytes());
+        });
+    }
+
+    @ParameterizedTest
+    @CsvSource({"LENET, 100", "LENET, 125", "RESIDUAL_GRAPH, 103", "LSTM_TEXT, 103", "LSTM_TEXT, 130"})
+    void decisionsAmidTraining_changeNoBit(Networks each, int percent) {
+        long limit = least(each, Exactness.BITWISE) * percent / 100;
+
+        TwinRun.of(() -> each.create(WorkspaceMode.ENABLED), growing(each))
+                .iterations(7)
+                .compare(model ->
+                        MemOpt.attach(model, budget(limit, Exactness.BITWISE).build()))
+                .requireBitwise();
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Networks.class,
+            names = {"LENET", "RESIDUAL_GRAPH"})
+    void largerMinibatchThatCannotBeMet_isTrainedAsBefore_andTold(Networks each) {
+        IntFunction<DataSet> growing = growing(each);
+        long limit = leastOf(each, growing.apply(0));
+        List<BudgetReport> reports = new ArrayList<>();
+
+        String log = ErrorLog.of(() -> TwinRun.of(() -> each.create(WorkspaceMode.ENABLED), growing)
+                .iterations(7)
+                .compare(model -> {
+                    MemOpt memopt = MemOpt.attach(
+                            model, budget(limit, Exactness.BITWISE).build());
+                    return () -> {
+                        reports.add(memopt.budget().orElseThrow());
+                        memopt.close();
+                    };
+                })
+                .requireBitwise());
+
+        assertThat(log)
+                .containsOnlyOnce("does not hold")
+                .contains("cannot be trained with minibatches of ")
+                .doesNotContain("cannot be decided");
+        assertThat(reports).singleElement().satisfies(report -> {
+            assertThat(report.batch()).isLessThan(14);
+            assertThat(report.chosen().reuse()).isEqualTo(Reuse.PLANNED);
+        });
+    }
+
+    /** Of two minibatches of an update the second is the larger one: it is decided for when the next update begins. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Networks.class,
+            names = {"LENET", "LSTM_TEXT"})
+    void gatheredGradients_areNotLost(Networks each) {
+        long limit = least(each, Exactness.BITWISE) * 2;
+
+        float[] expected = gathered(each, MemOptConfig.builder().accumulate(2).build());
+        String log = ErrorLog.of(() -> assertThat(gathered(
+                        each, budget(limit, Exactness.BITWISE).accumulate(2).build()))
+                .isEqualTo(expected));
+
+        assertThat(log).doesNotContain("are dropped");
+    }
+
+    private static float[] gathered(Networks each, MemOptConfig config) {
+        Model network = each.create(WorkspaceMode.ENABLED);
+        Nd4j.getRandom().setSeed(7);
+        try (MemOpt memopt = MemOpt.attach(network, config)) {
+            for (int i = 0; i < 8; i++) {
+                Networks.fit(network, growing(each).apply(i + 1));
+            }
+            assertThat(memopt.isActive()).isTrue();
+        }
+        return network.params().dup().data().asFloat();
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Networks.class,
+            names = {"LENET", "LSTM_TEXT"})
+    void guardedTraining_isDecidedForAnew_bitForBit(Networks each, @TempDir Path folder) {
+        long limit = least(each, Exactness.BITWISE) * 2;
+
+        TwinRun.of(() -> each.create(WorkspaceMode.ENABLED), growing(each))
+                .iterations(7)
+                .compare(model -> MemOpt.attach(
+                        model,
+                        budget(limit, Exactness.BITWISE)
+                                .outOfMemory(OutOfMemory.GUARD)
+                                .postMortems(folder)
+                                .build()))
+                .requireBitwise();
+    }
+
+    /** The way of one network does not take the plans of another. */
+    @Test
+    void plansOfAnotherNetwork_goOn() {
+        Model planned = Networks.LENET.create(WorkspaceMode.ENABLED);
+        Model other = Networks.LENET.create(WorkspaceMode.ENABLED);
+        DataSet data = Networks.LENET.data(8, 0);
+        try (MemOpt first = MemOpt.attach(
+                        planned, MemOptConfig.builder().reuse(Reuse.PLANNED).build());
+                MemOpt second = MemOpt.attach(
+                        other, MemOptConfig.builder().budget("1 GiB").build())) {
+            first.rehearse(data);
+            for (int i = 0; i < 3; i++) {
+                Networks.fit(other, data);
+                Networks.fit(planned, data);
+            }
+
+            assertThat(second.budget().orElseThrow().chosen().reuse()).isEqualTo(Reuse.RELEASED);
+            assertThat(planned.params()).isEqualTo(other.params());
+            assertThat(String.join(" ", first.summary().notes())).contains("3 passes served, 0 missed");
+        }
+    }
+}
