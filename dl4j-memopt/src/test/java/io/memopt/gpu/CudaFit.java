@@ -48,6 +48,8 @@ public final class CudaFit {
     private static final double LIMIT_SHARE = 0.6;
 
     private static final int STACK = 6;
+    /** No limit; a budget is decided with the first minibatch. */
+    private static final Limiting UNREHEARSED = memopt -> () -> {};
 
     private final String name;
     private final int batch;
@@ -118,6 +120,9 @@ public final class CudaFit {
                 plain,
                 OutOfMemory.RECOVER,
                 MemOptConfig.builder().precision(Precision.MIXED_HALF));
+        attempt(
+                "budget 98 %, decided as minibatches come",
+                plain, MemOptConfig.builder().budget(plain.peakBytes() * 98 / 100 + " B"), UNREHEARSED);
         for (int percent : BUDGETS) {
             for (Exactness exactness : new Exactness[] {Exactness.BITWISE, Exactness.REORDERED}) {
                 attempt(
@@ -185,7 +190,7 @@ public final class CudaFit {
         String remark;
         try (MemOpt memopt = MemOpt.attach(model, config);
                 AutoCloseable limit = limiting.begin(memopt)) {
-            if (config.budget().isSet()) {
+            if (config.budget().isSet() && limiting != UNREHEARSED) {
                 memopt.rehearse(largest);
             }
             for (int i = 0; i < steps; i++) {

@@ -30,7 +30,8 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * Budgets that also choose the scratch memory of cuDNN's convolutions; a program, because the tests' class path has no CUDA. For each
- * network one ample budget, the least that can be met, as the refusal of a tiny one names it, and some between; for each one line and the report.
+ * network one ample budget, the least that can be met, as the refusal of a tiny one names it, and some between; for each one line and the report. Then one whose minibatches become
+ * twice as large.
  *
  * <p>Arguments: folder for {@code scratch.txt} and {@code algorithms.json}; then {@code NETWORK,batch,steps} each, with a name of {@link
  * CudnnCase}.
@@ -80,9 +81,40 @@ public final class CudaScratch {
                 within(least + (long) (share * (most - least)));
             }
             within(least);
+            growing(least + (most - least) / 10);
         } catch (RuntimeException | LinkageError e) {
             StackTraceElement[] stack = e.getStackTrace();
             print("  FAILED: %s at %s", e, Arrays.asList(stack).subList(0, Math.min(STACK, stack.length)));
+        }
+    }
+
+    /** Minibatches of half the size first, so that the budget is decided twice. */
+    private void growing(long bytes) {
+        MemoryHooks.uninstall();
+        Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+        System.gc();
+        MemoryHooks.install();
+        Model model = kind.create();
+        try (MemOpt memopt = MemOpt.attach(model, budget(bytes))) {
+            for (int size : new int[] {batch / 2, batch}) {
+                DataSet data = kind.data(size, 0);
+                for (int i = 0; i < steps / 2; i++) {
+                    Networks.fit(model, data);
+                }
+                BudgetReport report = memopt.budget().orElseThrow();
+                print(
+                        "  growing, within %.2f MB: minibatches of %d decided for %d: %s; predicted %.3f MB, actual %.3f MB, decided in %.1f s with %.2f MB",
+                        bytes / MB,
+                        size,
+                        report.batch(),
+                        report.chosen().strategy(),
+                        report.chosen().peakBytes() / MB,
+                        report.actualPeakBytes().orElseThrow() / MB,
+                        report.decidingMillis() / 1000,
+                        report.decidingBytes() / MB);
+            }
+        } finally {
+            MemoryHooks.uninstall();
         }
     }
 
@@ -115,22 +147,25 @@ public final class CudaScratch {
         return report;
     }
 
+    private MemOptConfig budget(long bytes) {
+        return MemOptConfig.builder()
+                .budget(bytes + " B")
+                .convolutions(Convolutions.CUDNN.withCache(cache))
+                .deviceMemory(DeviceMemory.POOL)
+                .hostMirrors(HostMirrors.UNTOUCHED)
+                .history(0)
+                .build();
+    }
+
     private BudgetReport train(long budget) {
         MemoryHooks.uninstall();
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
         System.gc();
         MemoryHooks.install(); // so that the books have the parameters
         Model model = kind.create();
-        MemOptConfig config = MemOptConfig.builder()
-                .budget(budget + " B")
-                .convolutions(Convolutions.CUDNN.withCache(cache))
-                .deviceMemory(DeviceMemory.POOL)
-                .hostMirrors(HostMirrors.UNTOUCHED)
-                .history(0)
-                .build();
         DataSet[] data = {kind.data(batch, 0), kind.data(batch, 1)};
         System.gc();
-        try (MemOpt memopt = MemOpt.attach(model, config)) {
+        try (MemOpt memopt = MemOpt.attach(model, budget(budget))) {
             SimpleMeterRegistry later = new SimpleMeterRegistry();
             for (int i = 0; i < steps; i++) {
                 if (i == steps / 2) {
