@@ -164,14 +164,19 @@ final class BudgetPlanner {
     /** Puts {@code way} into effect for the minibatch that {@code model} holds; false when its plans cannot be proved. */
     static boolean begin(Model model, BudgetLevers levers, LayerModes modes, Way way, StepOptions asked) {
         HeldMinibatch held = HeldMinibatch.of(model);
+        use(model, levers, modes, way, model.batchSize(), asked);
+        return rehearse(model, levers, held, way);
+    }
+
+    /** Puts {@code way}, decided for minibatches of {@code batch}, into effect, without having reuse learn anything. */
+    static void use(Model model, BudgetLevers levers, LayerModes modes, Way way, int batch, StepOptions asked) {
         if (way.pass().caching() == Caching.KEPT) {
             modes.close();
         } else {
             modes.lean(model);
         }
         levers.reuse(model, way.reuse());
-        levers.step(model, way.step(model.batchSize(), asked));
-        return rehearse(model, levers, held, way);
+        levers.step(model, way.step(batch, asked));
     }
 
     /**

@@ -190,12 +190,8 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
             throw e;
         } catch (RuntimeException | OutOfMemoryError e) {
             undo(model, fresh);
-            failed = true;
-            first.close();
-            keep(null);
             NetworkScopes.clear(current);
-            levers.step(model, asked.withoutOutputOffload());
-            log.warn("The budget of {} cannot be decided. Training goes on without one.", name, e);
+            goOn(model, e);
         } catch (Error e) {
             undo(model, fresh);
             throw e;
@@ -204,15 +200,32 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         }
     }
 
-    private synchronized void keep(@Nullable BudgetOutcome next) {
+    private synchronized void keep(BudgetOutcome next) {
         BudgetOutcome before = outcome;
         if (before != null) {
             before.close();
         }
         outcome = next;
-        if (next != null) {
+        first.close();
+        log.info("{}", next.decided());
+    }
+
+    /** Something unforeseen is no reason to stop training. */
+    private void goOn(Model model, Throwable failure) {
+        BudgetOutcome before = outcome;
+        if (before == null) {
+            failed = true;
             first.close();
-            log.info("{}", next.decided());
+            levers.step(model, asked.withoutOutputOffload());
+            log.warn("The budget of {} cannot be decided. Training goes on without one.", name, failure);
+        } else {
+            stay(model, before);
+            log.warn(
+                    "The budget of {} cannot be decided for minibatches of {}. Training goes on as for {}, and may exceed it.",
+                    name,
+                    HeldMinibatch.of(model).shapes(),
+                    before.minibatchShapes(),
+                    failure);
         }
     }
 
@@ -233,11 +246,18 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         try {
             decide(model, before.decided().limitBytes());
         } catch (BudgetException e) {
-            refusedBytes = held.bytes();
+            stay(model, before);
             tell(before, held, " " + e.getMessage());
-            BudgetPlanner.begin(model, levers, modes, before.way(), asked);
         }
         return true;
+    }
+
+    /** What {@code before} decided is in effect again, for the minibatch that {@code model} holds and those as large. */
+    private void stay(Model model, BudgetOutcome before) {
+        refusedBytes = HeldMinibatch.of(model).bytes();
+        Way way = before.way();
+        BudgetPlanner.use(model, levers, modes, way, before.decided().batch(), asked);
+        levers.scratch(model).ifPresent(way::limit);
     }
 
     private void undo(Model model, PeakWindow fresh) {
