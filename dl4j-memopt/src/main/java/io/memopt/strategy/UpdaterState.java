@@ -45,7 +45,8 @@ public final class UpdaterState {
         return updater == null ? 0 : updater.stateSize(parameter.length());
     }
 
-    private static List<? extends Trainable> parts(Model model) {
+    /** Layers, or vertices with theirs, in the order of their parameters. */
+    public static List<? extends Trainable> parts(Model model) {
         return model instanceof MultiLayerNetwork network
                 ? Arrays.asList(network.getLayers())
                 : Arrays.asList(((ComputationGraph) model).getVertices());

@@ -67,8 +67,8 @@ final class UpdateTimes {
     /** Nanoseconds of one update; empty when an updater of the user's does not work on a part of the parameters. */
     static OptionalDouble of(Model model, INDArray gradients) {
         INDArray flat = gradients.reshape(1, gradients.length());
-        UpdateWork work = UpdateWork.of(model, gradients, FEW);
         try (MemoryWorkspace outside = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            UpdateWork work = UpdateWork.of(model, gradients, FEW);
             double nanos = typical(Blocks.of(work, model, flat), Collections.nCopies(TIMINGS, flat));
             nanos += elements(flat, flat.length(), length -> new Step(flat, length));
             for (Map.Entry<IUpdater, Long> each : work.updaters().entrySet()) {

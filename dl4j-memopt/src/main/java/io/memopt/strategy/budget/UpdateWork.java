@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
-import io.memopt.strategy.NetworkAccess;
+import io.memopt.strategy.UpdaterState;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.conf.layers.BaseLayer;
-import org.deeplearning4j.nn.layers.FrozenLayer;
+import org.deeplearning4j.nn.api.Trainable;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.deeplearning4j.nn.updater.UpdaterUtils;
 import org.jspecify.annotations.Nullable;
@@ -42,9 +40,10 @@ final class UpdateWork {
     /** With at most {@code few} elements of each parameter in a block. */
     static UpdateWork of(Model model, INDArray gradients, int few) {
         UpdateWork work = new UpdateWork(model, gradients, few);
-        for (Layer layer : NetworkAccess.layers(model)) {
-            if (!(layer instanceof FrozenLayer) && layer.conf().getLayer() instanceof BaseLayer conf) {
-                layer.paramTable(false).forEach((name, parameter) -> work.add(layer, conf, name, parameter.length()));
+        for (Trainable part : UpdaterState.parts(model)) {
+            Map<String, INDArray> parameters = part.paramTable(false);
+            if (parameters != null) {
+                parameters.forEach((name, parameter) -> work.add(part, name, parameter.length()));
             }
         }
         return work;
@@ -73,25 +72,25 @@ final class UpdateWork {
         return block;
     }
 
-    private void add(Layer layer, BaseLayer conf, String name, long length) {
-        IUpdater updater = conf.getUpdaterByParam(name);
+    private void add(Trainable part, String name, long length) {
+        IUpdater updater = part.getConfig().getUpdaterByParam(name);
         if (updater == null || length == 0) {
             return;
         }
         updaters.merge(updater, length, Long::sum);
-        List<Regularization> its = conf.getRegularizationByParam(name);
+        List<Regularization> its = part.getConfig().getRegularizationByParam(name);
         if (its != null && !its.isEmpty()) {
             penalties.merge(its, length, Long::sum);
         }
         UpdaterBlock.ParamState last = last();
         if (last == null
-                || !UpdaterUtils.updaterConfigurationsEquals(last.getLayer(), last.getParamName(), layer, name)) {
+                || !UpdaterUtils.updaterConfigurationsEquals(last.getLayer(), last.getParamName(), part, name)) {
             runs.add(new ArrayList<>());
         }
         int to = offset + (int) Math.min(length, few);
         runs.get(runs.size() - 1)
                 .add(new UpdaterBlock.ParamState(
-                        layer, name, offset, to, view(parameters, offset, to), view(gradients, offset, to)));
+                        part, name, offset, to, view(parameters, offset, to), view(gradients, offset, to)));
         offset = to;
     }
 

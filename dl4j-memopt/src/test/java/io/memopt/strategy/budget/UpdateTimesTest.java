@@ -13,9 +13,14 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -74,6 +79,33 @@ class UpdateTimesTest {
         assertThat(network.getUpdater().getStateViewArray()).isEqualTo(before);
         assertThat(Nd4j.getWorkspaceManager().checkIfWorkspaceExists(UpdateTimes.WORKSPACE))
                 .isFalse();
+    }
+
+    /** Layers within layers, and those that do not learn. */
+    @Test
+    void wrappedAndFrozenLayers_areTimed() {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .updater(new Adam(1e-3))
+                .l2(1e-3)
+                .list()
+                .layer(new FrozenLayer(new DenseLayer.Builder().nIn(5).nOut(4).build()))
+                .layer(new Bidirectional(new LSTM.Builder().nIn(4).nOut(3).build()))
+                .layer(new LastTimeStep(new LSTM.Builder().nIn(6).nOut(3).build()))
+                .layer(new OutputLayer.Builder()
+                        .nIn(3)
+                        .nOut(3)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .setInputType(InputType.recurrent(5))
+                .build());
+        network.init();
+        network.fit(new DataSet(Nd4j.rand(2, 5, 4), Nd4j.ones(2, 3).divi(3)));
+        UpdateWork work = UpdateWork.of(network, network.getGradientsViewArray(), 64);
+
+        assertThat(work.updaters().values().stream().mapToLong(its -> its).sum())
+                .isEqualTo(network.numParams());
+        assertThat(work.blocks()).hasSameSizeAs(((BaseMultiLayerUpdater<?>) network.getUpdater()).getUpdaterBlocks());
+        assertThat(UpdateTimes.of(network, network.getGradientsViewArray())).isPresent();
     }
 
     /** Its penalty makes an array, which an update of plain training has in a workspace. */
