@@ -77,7 +77,7 @@ class UpdateTimesTest {
 
         assertThat(network.params()).isEqualTo(parameters);
         assertThat(network.getUpdater().getStateViewArray()).isEqualTo(before);
-        assertThat(Nd4j.getWorkspaceManager().checkIfWorkspaceExists(UpdateTimes.WORKSPACE))
+        assertThat(Nd4j.getWorkspaceManager().checkIfWorkspaceExists(TimedWork.WORKSPACE))
                 .isFalse();
     }
 
