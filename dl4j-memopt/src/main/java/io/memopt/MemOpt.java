@@ -28,8 +28,8 @@ import io.memopt.strategy.DeviceMemory;
 import io.memopt.strategy.HostMirrors;
 import io.memopt.strategy.PlanRow;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.budget.BudgetCheck;
 import io.memopt.strategy.budget.BudgetReport;
-import io.memopt.strategy.budget.NetworkBudget;
 import io.memopt.strategy.cudnn.ConvolutionReport;
 import io.memopt.strategy.step.StepOptions;
 import io.memopt.strategy.step.TrainingSteps;
@@ -122,7 +122,7 @@ public final class MemOpt implements AutoCloseable {
         }
         Settings.check();
         if (config.budget().isSet()) {
-            NetworkBudget.check(network, config.budget(), config.step());
+            BudgetCheck.check(network, config.budget(), config.step());
         } else {
             TrainingSteps.check(network, config.step());
         }

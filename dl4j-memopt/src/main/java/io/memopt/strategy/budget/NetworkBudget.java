@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
-import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
@@ -13,29 +12,19 @@ import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
 import io.memopt.listeners.training.ModelObserver;
 import io.memopt.listeners.training.TrainingTracker;
-import io.memopt.strategy.NetworkIdentity;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.SampleMinibatch;
-import io.memopt.strategy.UpdaterState;
 import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.step.ArrivingMinibatch;
 import io.memopt.strategy.step.FirstMinibatch;
 import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.NetworkScopes;
 import io.memopt.strategy.step.StepOptions;
-import io.memopt.strategy.step.TrainingSteps;
 import java.lang.ref.WeakReference;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Optional;
-import java.util.OptionalDouble;
-import java.util.OptionalLong;
 import java.util.Set;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.conf.BackpropType;
-import org.deeplearning4j.nn.conf.WorkspaceMode;
-import org.deeplearning4j.nn.graph.ComputationGraph;
-import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
@@ -50,11 +39,7 @@ import org.slf4j.LoggerFactory;
  * <p>Threading: decisions on the training thread; reports from any.
  */
 public final class NetworkBudget implements ModelObserver, TrainingObserver, ArrivingMinibatch, AutoCloseable {
-    /** A refusal names so much more than its own passes took. */
-    private static final int MARGIN = 64;
-
     private static final Logger log = LoggerFactory.getLogger(NetworkBudget.class);
-    private static final double NANOS_PER_MILLI = 1e6;
     /** Of larger minibatches, each of which takes seconds to decide for. */
     private static final int MOST_DECISIONS = 8;
     /** Of examples that cannot be planned, beyond which no more are rehearsed. */
@@ -67,7 +52,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
     private final BudgetOptions options;
     private final StepOptions asked;
     private final MemorySpace space = Nd4jFacts.isCuda() ? MemorySpace.DEVICE : MemorySpace.HOST;
-    private final BudgetProfile profile;
+    private final BudgetDecider decider;
     private final FirstMinibatch first;
     private final LayerModes modes = new LayerModes();
     private volatile @Nullable BudgetOutcome outcome;
@@ -93,39 +78,8 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         this.levers = levers;
         this.options = options;
         this.asked = asked;
-        this.profile = BudgetProfile.of(options.profile());
+        this.decider = new BudgetDecider(tracker, name, levers, modes, options, asked, space);
         this.first = FirstMinibatch.await(model, tracker, this::decide);
-    }
-
-    /**
-     * Refuses networks of which no budget can be kept, or that cannot be trained as is asked for beside it.
-     *
-     * @throws IllegalArgumentException with the setting that stands in the way
-     */
-    public static void check(Model model, BudgetOptions options, StepOptions asked) {
-        TrainingSteps.checkBesideBudget(model, asked);
-        String why = refusal(model);
-        if (!why.isEmpty()) {
-            throw new IllegalArgumentException("budget=" + options + " but the network " + why);
-        }
-    }
-
-    private static String refusal(Model model) {
-        boolean layers = model instanceof MultiLayerNetwork;
-        BackpropType backprop = layers
-                ? ((MultiLayerNetwork) model).getLayerWiseConfigurations().getBackpropType()
-                : ((ComputationGraph) model).getConfiguration().getBackpropType();
-        if (backprop != BackpropType.Standard) {
-            return "is trained by " + backprop
-                    + ", expected Standard: what segments of a sequence take cannot be told from a few examples";
-        }
-        WorkspaceMode mode = layers
-                ? ((MultiLayerNetwork) model).getLayerWiseConfigurations().getTrainingWorkspaceMode()
-                : ((ComputationGraph) model).getConfiguration().getTrainingWorkspaceMode();
-        return mode == WorkspaceMode.NONE
-                ? "trains with WorkspaceMode.NONE, expected ENABLED: without workspaces arrays wait for the Java garbage"
-                        + " collector, and nothing bounds them"
-                : "";
     }
 
     /**
@@ -167,22 +121,22 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
      */
     public void decide(Model model) {
         if (outcome == null && !failed) {
-            checkRows(model);
+            BudgetCheck.rows(model);
             first.pause(); // The step that is chosen takes the place of the network's own.
-            decide(model, limit(model));
+            decide(model, decider.limit(model));
         }
     }
 
     private void decide(Model model, long limit) {
         MemoryLedger ledger = tracker.recording().ledger();
         long begun = System.nanoTime();
-        long others = Math.max(0, ledger.reservedBytes(space) - held(model));
+        long others = Math.max(0, ledger.reservedBytes(space) - BudgetDecider.held(model));
         PeakWindow fresh = ledger.openPeakWindow();
         MemoryWorkspace current = Nd4j.getMemoryManager().getCurrentWorkspace();
         decisions++;
         deciding = true;
         try {
-            BudgetReport decided = decided(model, limit, others, fresh);
+            BudgetReport decided = decider.decide(model, limit, others, fresh);
             HeldMinibatch held = HeldMinibatch.of(model);
             keep(new BudgetOutcome(decided, held, new ActualPeak(ledger, space, name, fresh, begun, held.bytes())));
         } catch (BudgetException e) {
@@ -266,131 +220,6 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         levers.release(model);
         levers.scratch(model).ifPresent(its -> its.limit(NetworkScratch.UNLIMITED, NetworkScratch.UNLIMITED));
         first.resume();
-    }
-
-    private BudgetReport decided(Model model, long limit, long others, PeakWindow peaks) {
-        long begun = System.nanoTime();
-        Optional<String> key = profile.isKept() ? Optional.of(key(model)) : Optional.empty();
-        Optional<BudgetProfile.Remembered> known =
-                key.flatMap(profile::find).filter(choice -> again(model, choice, limit));
-        BudgetProfile.Remembered choice;
-        try {
-            choice = known.orElseGet(() -> decidedAnew(model, limit));
-        } catch (BudgetException e) {
-            long deciding = taken(peaks, others);
-            deciding += deciding / MARGIN; // a decision that finds a way goes on to time it
-            throw deciding > e.leastBytes() ? tooMuchToDecide(model, limit, deciding, e.how(), e.leastBytes()) : e;
-        }
-        long deciding = taken(peaks, others);
-        if (deciding > limit) {
-            BudgetRow chosen = choice.chosen();
-            throw tooMuchToDecide(model, limit, deciding, chosen.strategy(), chosen.peakBytes());
-        }
-        if (known.isEmpty()) {
-            key.ifPresent(its -> profile.put(its, choice));
-        }
-        return new BudgetReport(
-                options.toString(),
-                limit,
-                model.batchSize(),
-                choice.plain(),
-                choice.chosen(),
-                choice.front(),
-                deciding,
-                (System.nanoTime() - begun) / NANOS_PER_MILLI,
-                known.isPresent(),
-                OptionalLong.empty(),
-                OptionalDouble.empty());
-    }
-
-    /** What makes decisions comparable. */
-    private String key(Model model) {
-        return NetworkIdentity.of(model) + " " + HeldMinibatch.of(model).shapes() + " " + options + " "
-                + options.exactness() + " " + asked + (levers.guards() ? " guarded" : "")
-                + levers.scratch(model).map(its -> " " + its.description()).orElse("");
-    }
-
-    /** Puts the choice of an earlier run into effect; false when it does not fit now, or cannot be proved any more. */
-    private boolean again(Model model, BudgetProfile.Remembered choice, long limit) {
-        BudgetRow row = choice.chosen();
-        if (row.peakBytes() > limit) {
-            return false;
-        }
-        levers.reuse(model, Reuse.RELEASED);
-        boolean served = BudgetPlanner.begin(model, levers, modes, Way.of(row), asked);
-        if (!served) {
-            modes.close();
-        }
-        return served;
-    }
-
-    private BudgetProfile.Remembered decidedAnew(Model model, long limit) {
-        long kept = levers.scratch(model).map(NetworkScratch::keptBytes).orElse(0L);
-        Terms terms = Terms.of(model, levers.guards(), options, asked, limit, kept);
-        BudgetPlanner.Decision decision = BudgetPlanner.decide(model, tracker, levers, modes, terms);
-        List<BudgetRow> rows =
-                decision.prices().ways().stream().map(way -> row(decision, way)).toList();
-        return new BudgetProfile.Remembered(
-                row(decision, decision.prices().plain()), row(decision, decision.chosen()), ParetoFront.of(rows));
-    }
-
-    private long taken(PeakWindow peaks, long others) {
-        return Math.max(0, peaks.take().reservedBytes(space) - others);
-    }
-
-    private BudgetException tooMuchToDecide(Model model, long limit, long deciding, String how, long training) {
-        return new BudgetException(
-                name,
-                model.batchSize(),
-                limit,
-                deciding,
-                how,
-                " Training itself would need no more than " + ByteSize.format(training)
-                        + ", but passes with " + PassMemory.HIGH + " examples and a copy of the gradients took that"
-                        + " much to find it out. With larger minibatches they are a smaller share.");
-    }
-
-    private long limit(Model model) {
-        return options.bytes() > 0 ? options.bytes() : (long) (options.share() * (FreeMemory.bytes() + held(model)));
-    }
-
-    private static void checkRows(Model model) {
-        HeldMinibatch held = HeldMinibatch.of(model);
-        if (held.rows() < PassMemory.HIGH) {
-            throw new IllegalArgumentException(
-                    held.rows() == 0
-                            ? "A budget cannot be decided: " + held.whyWhole()
-                            : "A budget cannot be decided with a minibatch of " + Count.of(held.rows(), "example")
-                                    + ", expected at least " + PassMemory.HIGH);
-        }
-    }
-
-    /** What exists already of what the budget counts. */
-    private static long held(Model model) {
-        FlatBytes flat = FlatBytes.of(model);
-        return flat.parameters()
-                + (model.getGradientsViewArray() == null ? 0 : flat.gradients())
-                + UpdaterState.bytes(model)
-                + HeldMinibatch.of(model).bytes();
-    }
-
-    private static BudgetRow row(BudgetPlanner.Decision decision, Priced priced) {
-        Way way = priced.way();
-        PassKind pass = way.pass();
-        return new BudgetRow(
-                way.text(decision.prices().batch()),
-                way.reuse(),
-                pass.keep().cuts(),
-                pass.keptInFiles(),
-                pass.caching(),
-                pass.precision(),
-                way.parts(),
-                way.stateInFile(),
-                way.scratchBytes(),
-                way.scratchAloneBytes(),
-                way.exactness(),
-                priced.bytes(),
-                decision.times().step(way) / NANOS_PER_MILLI);
     }
 
     /** What was decided, with what came of it so far; empty before. */
