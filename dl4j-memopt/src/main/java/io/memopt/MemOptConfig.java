@@ -370,7 +370,13 @@ public record MemOptConfig(
          * @throws IllegalArgumentException if it is no size, or 0
          */
         public Builder budget(String size) {
-            budget = budget.withBytes(ByteSize.parse(Objects.requireNonNull(size, "budget")));
+            long bytes = ByteSize.parse(Objects.requireNonNull(size, "budget"));
+            if (bytes < 1) {
+                throw new IllegalArgumentException(
+                        "budget=\"" + size + "\" is " + bytes
+                                + " B, expected at least 1, e.g. \"6 GiB\"; a share of what is free is a number, e.g. budget(0.8)");
+            }
+            budget = budget.withBytes(bytes);
             return this;
         }
 

@@ -50,6 +50,7 @@ import io.memopt.report.MemorySummary;
 import io.memopt.report.Prefetchers;
 import io.memopt.report.SummaryBuilder;
 import io.memopt.strategy.DeviceAccounts;
+import io.memopt.strategy.ExcludedModels;
 import io.memopt.strategy.GarbageRelease;
 import io.memopt.strategy.MemoryService;
 import io.memopt.strategy.ModeAdvice;
@@ -129,6 +130,9 @@ final class Session {
     private volatile @Nullable ScopeCheck scopeCheck;
     private @Nullable ProcessWatch processWatch;
     private volatile @Nullable PlannedReuse reuse;
+    /** Networks whose budget has chosen other workspaces. */
+    private final ExcludedModels excluded = new ExcludedModels();
+
     private volatile @Nullable SizedReuse sizing;
     private volatile @Nullable GarbageRelease garbage;
     private volatile @Nullable MemoryService service;
@@ -339,7 +343,7 @@ final class Session {
         if (reuse == null) {
             endSizing();
             try {
-                reuse = PlannedReuse.begin(tracker, profile, arenas, poisons);
+                reuse = PlannedReuse.begin(tracker, profile, arenas, poisons, excluded);
             } catch (HookException e) {
                 log.warn("{} Training goes on without plans.", e.getMessage());
             }
@@ -348,11 +352,10 @@ final class Session {
 
     /** Whether plans, if there are any, serve passes of {@code model}. */
     void servePlans(Model model, boolean serves) {
-        PlannedReuse planned = reuse;
-        if (planned != null && serves) {
-            planned.include(model);
-        } else if (planned != null) {
-            planned.exclude(model);
+        if (serves) {
+            excluded.remove(model);
+        } else {
+            excluded.add(model);
             MemoryHooks.recording().releaseArena(); // else it would lie beside what passes take now
         }
     }

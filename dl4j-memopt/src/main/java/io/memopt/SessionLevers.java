@@ -54,6 +54,7 @@ final class SessionLevers implements BudgetLevers {
     @Override
     public void release(Model model) {
         session.releaseStep(model);
+        session.servePlans(model, true);
     }
 
     @Override

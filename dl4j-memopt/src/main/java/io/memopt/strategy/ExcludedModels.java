@@ -8,18 +8,18 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.deeplearning4j.nn.api.Model;
 
 /** Networks whose passes are left to ND4J for now. They are held weakly. Threading: safe. */
-final class ExcludedModels {
+public final class ExcludedModels {
     private final List<WeakReference<Model>> models = new CopyOnWriteArrayList<>();
 
     /** Leaves {@code model} out; does nothing where it is. */
-    synchronized void add(Model model) {
+    public synchronized void add(Model model) {
         if (!contains(model)) {
             models.add(new WeakReference<>(model));
         }
     }
 
     /** Lets {@code model} in again. */
-    synchronized void remove(Model model) {
+    public synchronized void remove(Model model) {
         models.removeIf(one -> one.refersTo(model) || one.refersTo(null));
     }
 

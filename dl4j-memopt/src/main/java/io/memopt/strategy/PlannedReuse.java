@@ -41,7 +41,7 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     private final boolean poisons;
     private final PassCounts counts = new PassCounts();
     private final ProvedPlans proved = new ProvedPlans();
-    private final ExcludedModels excluded = new ExcludedModels();
+    private final ExcludedModels excluded;
     private final List<ThreadPlans> all = new ArrayList<>();
     private final ThreadLocal<ThreadPlans> threads = ThreadLocal.withInitial(this::add);
     private final ThreadLocal<PassRoom> rooms = ThreadLocal.withInitial(PassRoom::new);
@@ -51,8 +51,14 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     private final SizeBook heights;
     private final ArenaFigures figures;
 
-    private PlannedReuse(TrainingTracker tracker, @Nullable Path path, ArenaOptions options, boolean poisons) {
+    private PlannedReuse(
+            TrainingTracker tracker,
+            @Nullable Path path,
+            ArenaOptions options,
+            boolean poisons,
+            ExcludedModels excluded) {
         this.tracker = tracker;
+        this.excluded = excluded;
         this.poisons = poisons;
         this.file = ProfileFile.open(path);
         this.scopes = new SizeBook(options.trimAfter());
@@ -62,7 +68,8 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
     }
 
     /**
-     * Begins for all networks that {@code tracker} observes.
+     * Begins for all networks that {@code tracker} observes but those that are {@code excluded} at the time, which are left to ND4J, as
+     * copies of them are that other threads train.
      *
      * @param file remembers plans and sizes across runs; read now if it exists, written by {@link #close}; null for none
      * @param poisons whether bytes of dead arrays are made no number, and every plan of training is proved that way before it
@@ -70,8 +77,12 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
      * @throws io.memopt.allocator.nd4j.HookException if workspaces cannot be served
      */
     public static PlannedReuse begin(
-            TrainingTracker tracker, @Nullable Path file, ArenaOptions options, boolean poisons) {
-        PlannedReuse reuse = new PlannedReuse(tracker, file, options, poisons);
+            TrainingTracker tracker,
+            @Nullable Path file,
+            ArenaOptions options,
+            boolean poisons,
+            ExcludedModels excluded) {
+        PlannedReuse reuse = new PlannedReuse(tracker, file, options, poisons, excluded);
         tracker.addModelObserver(reuse);
         return reuse;
     }
@@ -87,16 +98,6 @@ public final class PlannedReuse implements RegionPolicy, ModelObserver, AutoClos
                             .forEach((model, regions) -> profile.put(NetworkIdentity.of(model), regions)));
             profile.putSizes(scopes);
         });
-    }
-
-    /** Leaves passes of {@code model}, and of copies that other threads train, to ND4J until {@link #include}; plans stay. */
-    public void exclude(Model model) {
-        excluded.add(model);
-    }
-
-    /** Serves passes of {@code model} again. */
-    public void include(Model model) {
-        excluded.remove(model);
     }
 
     /** Whether passes of {@code model} are left to ND4J. */

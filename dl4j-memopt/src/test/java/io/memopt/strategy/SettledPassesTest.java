@@ -60,7 +60,8 @@ class SettledPassesTest {
         TrainingTracker tracker = Trackers.current();
         tracker.track(model);
         List<Boolean> served = new ArrayList<>();
-        try (PlannedReuse reuse = PlannedReuse.begin(tracker, null, ArenaOptions.DEFAULTS, poisons)) {
+        try (PlannedReuse reuse =
+                PlannedReuse.begin(tracker, null, ArenaOptions.DEFAULTS, poisons, new ExcludedModels())) {
             SampleMinibatch.with(model, data.toMultiDataSet(), () -> {
                 if (rehearsed) {
                     HeldMinibatch held = HeldMinibatch.of(model);

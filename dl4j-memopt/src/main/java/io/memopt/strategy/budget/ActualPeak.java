@@ -116,8 +116,9 @@ final class ActualPeak implements AutoCloseable {
         WorkspaceAccount account = allocation.account();
         boolean own = (OWN.contains(owner.category()) && owner.network().equals(network))
                 || (account != null && account.threadId() == thread);
+        boolean theirs = OWN.contains(owner.category()) && !owner.network().equals(network);
         boolean scalar = allocation.kind() == AllocationKind.DETACHED && allocation.roundedBytes() <= SCALAR_BYTES;
-        boolean earlier = scalar || allocation.timeNanos() - sinceNanos < 0;
+        boolean earlier = scalar || theirs || allocation.timeNanos() - sinceNanos < 0;
         if (earlier && !own) {
             sums.earlierBytes += allocation.roundedBytes();
         } else if (allocation.kind() == AllocationKind.DETACHED && owner.category() == Category.INPUT) {

@@ -67,16 +67,17 @@ final class BudgetDecider {
      *
      * @param others bytes that others held before
      * @param peaks opened before anything was done
+     * @param amidTraining whether the network is trained by another decision already
      * @throws BudgetException if no way to train fits
      */
-    BudgetReport decide(Model model, long limit, long others, PeakWindow peaks) {
+    BudgetReport decide(Model model, long limit, long others, PeakWindow peaks, boolean amidTraining) {
         long begun = System.nanoTime();
         Optional<String> key = profile.isKept() ? Optional.of(key(model)) : Optional.empty();
-        Optional<BudgetProfile.Remembered> known =
-                key.flatMap(profile::find).filter(choice -> again(model, choice, limit));
+        Optional<BudgetProfile.Remembered> known = key.flatMap(profile::find)
+                .filter(choice -> !(amidTraining && choice.chosen().stateInFile()) && again(model, choice, limit));
         BudgetProfile.Remembered choice;
         try {
-            choice = known.orElseGet(() -> decidedAnew(model, limit));
+            choice = known.orElseGet(() -> decidedAnew(model, limit, amidTraining));
         } catch (BudgetException e) {
             long deciding = taken(peaks, others);
             deciding += deciding / MARGIN; // a decision that finds a way goes on to time it
@@ -120,14 +121,15 @@ final class BudgetDecider {
         levers.reuse(model, Reuse.RELEASED);
         boolean served = BudgetPlanner.begin(model, levers, modes, Way.of(row), asked);
         if (!served) {
+            levers.release(model);
             modes.close();
         }
         return served;
     }
 
-    private BudgetProfile.Remembered decidedAnew(Model model, long limit) {
+    private BudgetProfile.Remembered decidedAnew(Model model, long limit, boolean amidTraining) {
         long kept = levers.scratch(model).map(NetworkScratch::keptBytes).orElse(0L);
-        Terms terms = Terms.of(model, levers.guards(), options, asked, limit, kept);
+        Terms terms = Terms.of(model, levers.guards(), options, asked, limit, kept, amidTraining);
         BudgetPlanner.Decision decision = BudgetPlanner.decide(model, tracker, levers, modes, terms);
         List<BudgetRow> rows =
                 decision.prices().ways().stream().map(way -> row(decision, way)).toList();

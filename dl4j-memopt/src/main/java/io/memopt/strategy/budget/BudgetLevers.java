@@ -24,7 +24,7 @@ public interface BudgetLevers {
         return Optional.empty();
     }
 
-    /** Gives {@code model} its own step back. */
+    /** Gives {@code model} its own step back, and its passes to whatever reuse there is. */
     void release(Model model);
 
     /** Has {@code hears} hear of minibatches in steps that begin from now on. */

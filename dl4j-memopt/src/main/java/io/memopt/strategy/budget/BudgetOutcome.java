@@ -16,15 +16,22 @@ final class BudgetOutcome implements AutoCloseable {
     private static final double NANOS_PER_MILLI = 1e6;
 
     private final BudgetReport decided;
+    private final long stateBytes;
     private final ActualPeak actual;
     private final long minibatchBytes;
     private final String minibatchShapes;
     private final long[] stepNanos = new long[KEPT];
     private int iterations;
 
-    /** For {@code minibatch}; {@code actual} is closed with this. */
-    BudgetOutcome(BudgetReport decided, HeldMinibatch minibatch, ActualPeak actual) {
+    /**
+     * For {@code minibatch}.
+     *
+     * @param stateBytes of the updater's state when that was decided
+     * @param actual closed with this
+     */
+    BudgetOutcome(BudgetReport decided, HeldMinibatch minibatch, long stateBytes, ActualPeak actual) {
         this.decided = decided;
+        this.stateBytes = stateBytes;
         this.actual = actual;
         this.minibatchBytes = minibatch.bytes();
         this.minibatchShapes = minibatch.shapes();
@@ -43,6 +50,11 @@ final class BudgetOutcome implements AutoCloseable {
         return minibatch.bytes() > minibatchBytes;
     }
 
+    /** Bytes that another decision should take, for {@code minibatch} and with {@code state} of the updater, as this one did. */
+    long decidingBytes(HeldMinibatch minibatch, long state) {
+        return decided.decidingBytes() + state - stateBytes + minibatch.bytes() - minibatchBytes;
+    }
+
     /** Whether {@code minibatch} has no larger examples than the one that was decided for. */
     boolean hasSmallExamples(HeldMinibatch minibatch) {
         return minibatch.bytes() * decided.batch() <= minibatchBytes * minibatch.rows();
@@ -58,6 +70,11 @@ final class BudgetOutcome implements AutoCloseable {
         }
         iterations++;
         actual.iterationEnded();
+    }
+
+    /** What was reserved since the last iteration is not training's. */
+    void iterationBegins() {
+        actual.passEnded();
     }
 
     /** A pass outside training is over. */

@@ -15,6 +15,7 @@ import io.memopt.strategy.step.StepOptions;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -49,6 +50,7 @@ final class BudgetPlanner {
     private final Terms terms;
     private final ScratchLever scratch;
     private final PriceList prices;
+    private final Map<PassKind, PassMemory> memories;
     private final Predicate<PassKind> steady;
     private final StepTimes times;
     private final Set<Way> unprovable = new HashSet<>();
@@ -71,6 +73,7 @@ final class BudgetPlanner {
                 .map(its -> ScratchTrial.of(its, terms, trial.memories(), trial.plain()))
                 .orElseGet(ScratchLever::none);
         this.prices = PriceList.of(terms.fixed(), trial.plainKind(), trial.plain(), trial.memories(), scratch);
+        this.memories = trial.memories();
         this.steady = trial::isSteady;
         this.times =
                 new StepTimes(trial::factor, this::scratchNanos, prices.batch(), PassMemory.HIGH, trial.smallNanos());
@@ -111,9 +114,20 @@ final class BudgetPlanner {
         }
         Priced chosen = best();
         if (measured.isEmpty() || !measured.get().equals(chosen)) {
-            begin(chosen.way());
+            chosen = begun();
         }
         return new Decision(prices, times, chosen);
+    }
+
+    /** The best of the ways that can be begun. */
+    private Priced begun() {
+        while (true) {
+            Priced best = best();
+            begin(best.way());
+            if (!unprovable.contains(best.way())) {
+                return best;
+            }
+        }
     }
 
     /** The way that should be fastest among those that fit, and changes least among those as fast. */
@@ -150,7 +164,7 @@ final class BudgetPlanner {
                 tracker.track(model),
                 prices.batch(),
                 terms.limitBytes(),
-                least.bytes(),
+                needed(least),
                 least.way().text(prices.batch()),
                 "");
     }
@@ -158,7 +172,15 @@ final class BudgetPlanner {
     private Optional<Priced> leastOf(Predicate<Way> offered) {
         return prices.ways().stream()
                 .filter(priced -> offered.test(priced.way()) && !unprovable.contains(priced.way()))
-                .min(Comparator.comparingLong(Priced::bytes));
+                .min(Comparator.comparingLong(this::needed));
+    }
+
+    /** Bytes of a budget that can be decided and met with such a way. */
+    private long needed(Priced priced) {
+        PassMemory memory = memories.get(priced.way().pass());
+        return memory == null || priced.way().reuse() != Reuse.PLANNED
+                ? priced.bytes()
+                : Math.max(priced.bytes(), terms.fixed().takesRehearsal(memory));
     }
 
     /** Puts {@code way} into effect for the minibatch that {@code model} holds; false when its plans cannot be proved. */

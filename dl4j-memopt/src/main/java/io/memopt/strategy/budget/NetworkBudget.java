@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
+import io.memopt.allocator.event.Count;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.nd4j.Nd4jFacts;
-import io.memopt.allocator.nd4j.WorkspaceReuse;
 import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
@@ -14,6 +14,7 @@ import io.memopt.listeners.training.ModelObserver;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.Reuse;
 import io.memopt.strategy.SampleMinibatch;
+import io.memopt.strategy.UpdaterState;
 import io.memopt.strategy.cudnn.NetworkScratch;
 import io.memopt.strategy.step.ArrivingMinibatch;
 import io.memopt.strategy.step.FirstMinibatch;
@@ -21,6 +22,7 @@ import io.memopt.strategy.step.HeldMinibatch;
 import io.memopt.strategy.step.NetworkScopes;
 import io.memopt.strategy.step.StepOptions;
 import java.lang.ref.WeakReference;
+import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
@@ -40,8 +42,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class NetworkBudget implements ModelObserver, TrainingObserver, ArrivingMinibatch, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(NetworkBudget.class);
-    /** Of larger minibatches, each of which takes seconds to decide for. */
-    private static final int MOST_DECISIONS = 8;
+    /** Of larger minibatches, each of which takes a second or some to decide for. */
+    private static final int MOST_DECISIONS = 7;
+
+    private static final String LARGEST = " Give rehearse() the largest minibatch.";
     /** Of examples that cannot be planned, beyond which no more are rehearsed. */
     private static final int MOST_UNPLANNED = 256;
 
@@ -55,6 +59,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
     private final BudgetDecider decider;
     private final FirstMinibatch first;
     private final LayerModes modes = new LayerModes();
+    private final ThreadBlocks blocks;
     private volatile @Nullable BudgetOutcome outcome;
     private int decisions;
     /** Minibatches from so many bytes on cannot be trained within the budget. */
@@ -65,10 +70,22 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
     /** Passes are not those of training. */
     private boolean deciding;
 
-    private boolean toldLarger;
+    private final Set<Told> told = EnumSet.noneOf(Told.class);
+    /** A step of ours has trained the network. */
+    private boolean hears;
+
+    private boolean toldFew;
     private boolean toldWorker;
     /** Nobody knows what training takes, so that it goes on as it is. */
     private boolean failed;
+
+    /** What was told since the latest decision. */
+    private enum Told {
+        LARGER,
+        REFUSED,
+        UNPLANNED,
+        EXCEEDED
+    }
 
     private NetworkBudget(
             Model model, TrainingTracker tracker, BudgetLevers levers, BudgetOptions options, StepOptions asked) {
@@ -78,8 +95,9 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         this.levers = levers;
         this.options = options;
         this.asked = asked;
+        this.blocks = new ThreadBlocks(tracker.recording());
         this.decider = new BudgetDecider(tracker, name, levers, modes, options, asked, space);
-        this.first = FirstMinibatch.await(model, tracker, this::decide);
+        this.first = FirstMinibatch.await(model, tracker, this::decideFirst);
     }
 
     /**
@@ -127,18 +145,39 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         }
     }
 
+    /** A few examples, as the end of an epoch has them, tell nothing: they are trained as they are, and the next minibatch decides. */
+    private boolean decideFirst(Model model) {
+        int rows = HeldMinibatch.of(model).rows();
+        if (rows > 0 && rows < PassMemory.HIGH) {
+            if (!toldFew) {
+                toldFew = true;
+                log.warn(
+                        "{} begins with a minibatch of {}: its budget of {} is decided, and holds, from the first one with at least {} on.",
+                        name,
+                        Count.of(rows, "example"),
+                        options,
+                        PassMemory.HIGH);
+            }
+            return false;
+        }
+        decide(model);
+        return true;
+    }
+
     private void decide(Model model, long limit) {
+        blocks.giveBack();
         MemoryLedger ledger = tracker.recording().ledger();
         long begun = System.nanoTime();
         long others = Math.max(0, ledger.reservedBytes(space) - BudgetDecider.held(model));
         PeakWindow fresh = ledger.openPeakWindow();
         MemoryWorkspace current = Nd4j.getMemoryManager().getCurrentWorkspace();
-        decisions++;
+        long state = UpdaterState.bytes(model);
         deciding = true;
         try {
-            BudgetReport decided = decider.decide(model, limit, others, fresh);
+            BudgetReport decided = decider.decide(model, limit, others, fresh, outcome != null);
             HeldMinibatch held = HeldMinibatch.of(model);
-            keep(new BudgetOutcome(decided, held, new ActualPeak(ledger, space, name, fresh, begun, held.bytes())));
+            ActualPeak actual = new ActualPeak(ledger, space, name, fresh, begun, held.bytes());
+            keep(new BudgetOutcome(decided, held, state, actual));
         } catch (BudgetException e) {
             undo(model, fresh);
             throw e;
@@ -148,6 +187,10 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
             goOn(model, e);
         } catch (Error e) {
             undo(model, fresh);
+            BudgetOutcome before = outcome;
+            if (before != null) {
+                stay(model, before);
+            }
             throw e;
         } finally {
             deciding = false;
@@ -160,6 +203,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
             before.close();
         }
         outcome = next;
+        told.clear();
         first.close();
         log.info("{}", next.decided());
     }
@@ -183,35 +227,50 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         }
     }
 
-    /** A larger minibatch than was decided for is decided for anew, while the state of the updater lies where that counts it. */
+    /** A larger minibatch than was decided for is decided for anew. */
     @Override
     public boolean replacesStep(Model model) {
         BudgetOutcome before = outcome;
-        if (before == null || decisions >= MOST_DECISIONS || before.way().stateInFile() || !isOf(model)) {
+        hears = true;
+        if (before == null || !isOf(model)) {
             return false;
         }
         HeldMinibatch held = HeldMinibatch.of(model);
-        if (!before.isLarger(held) || held.bytes() >= refusedBytes || held.rows() < PassMemory.HIGH) {
+        if (!isToBeDecided(before, held)) {
             return false;
         }
+        long taken = before.decidingBytes(held, UpdaterState.bytes(model));
+        if (taken > before.decided().limitBytes()) {
+            refusedBytes = held.bytes();
+            tell(Told.REFUSED, before, held, " To decide for it would take " + ByteSize.format(taken) + ".");
+            return false;
+        }
+        decisions++;
         levers.release(model);
         modes.close();
-        WorkspaceReuse.releaseBlocks();
         try {
             decide(model, before.decided().limitBytes());
         } catch (BudgetException e) {
             stay(model, before);
-            tell(before, held, " " + e.getMessage());
+            tell(Told.REFUSED, before, held, " " + e.getMessage());
         }
         return true;
+    }
+
+    /** Not where its state would be brought back for it, or the scale of its loss would begin anew. */
+    private boolean isToBeDecided(BudgetOutcome before, HeldMinibatch held) {
+        return before.isLarger(held)
+                && held.bytes() < refusedBytes
+                && held.rows() >= PassMemory.HIGH
+                && decisions < MOST_DECISIONS
+                && !before.way().stateInFile()
+                && !before.way().pass().mixes();
     }
 
     /** What {@code before} decided is in effect again, for the minibatch that {@code model} holds and those as large. */
     private void stay(Model model, BudgetOutcome before) {
         refusedBytes = HeldMinibatch.of(model).bytes();
-        Way way = before.way();
-        BudgetPlanner.use(model, levers, modes, way, before.decided().batch(), asked);
-        levers.scratch(model).ifPresent(way::limit);
+        BudgetPlanner.use(model, levers, modes, before.way(), before.decided().batch(), asked);
     }
 
     private void undo(Model model, PeakWindow fresh) {
@@ -232,6 +291,20 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         BudgetOutcome now = outcome;
         if (now != null && which.equals(name)) {
             now.iterationEnded(nanos);
+            blocks.iterationEnded();
+            tellIfExceeded(now);
+        }
+    }
+
+    private void tellIfExceeded(BudgetOutcome now) {
+        long peak = now.report().actualPeakBytes().orElse(0);
+        long limit = now.decided().limitBytes();
+        if (peak > limit && told.add(Told.EXCEEDED)) {
+            log.warn(
+                    "{} took {} in an iteration, its budget is {}. memopt.summary() tells by whom.",
+                    name,
+                    ByteSize.format(peak),
+                    ByteSize.format(limit));
         }
     }
 
@@ -249,28 +322,34 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
     @Override
     public void arrives(Model model) {
         BudgetOutcome now = outcome;
+        hears = true;
         if (now != null && isOf(model)) {
+            blocks.iterationBegins();
+            now.iterationBegins();
             HeldMinibatch held = HeldMinibatch.of(model);
             Way way = now.way();
-            if (tellIfLarger(now, held)) {
-                Way larger = way.withScratch(way.scratchBytes(), NetworkScratch.UNLIMITED);
-                levers.scratch(model).ifPresent(larger::limit); // else some pass may find no way at all
+            // Others are decided for with the next update.
+            if (now.isLarger(held) && !isToBeDecided(now, held) && !told.contains(Told.REFUSED)) {
+                tell(Told.LARGER, now, held, LARGEST);
             }
-            if (way.reuse() == Reuse.PLANNED && !isPlanned(model, held, way) && !isSmall(now, held)) {
-                tell(now, held, " No plan of its workspaces could be proved.");
+            if (way.reuse() == Reuse.PLANNED) {
+                plan(model, now, held, way);
             }
+            // Some pass of a larger one may find no way at all within the limit beside the arena.
+            long beside = now.isLarger(held) ? NetworkScratch.UNLIMITED : way.scratchAloneBytes();
+            levers.scratch(model).ifPresent(way.withScratch(way.scratchBytes(), beside)::limit);
         }
     }
 
-    private boolean tellIfLarger(BudgetOutcome now, HeldMinibatch held) {
-        return now.isLarger(held) && tell(now, held, " Give rehearse() the largest minibatch.");
+    private void plan(Model model, BudgetOutcome now, HeldMinibatch held, Way way) {
+        if (!isPlanned(model, held, way) && !isSmall(now, held)) {
+            tell(Told.UNPLANNED, now, held, " No plan of its workspaces could be proved.");
+        }
     }
 
-    /** Once; false later. */
-    private boolean tell(BudgetOutcome now, HeldMinibatch held, String advice) {
-        boolean fresh = !toldLarger;
-        if (fresh) {
-            toldLarger = true;
+    /** Once for each decision. */
+    private void tell(Told what, BudgetOutcome now, HeldMinibatch held, String advice) {
+        if (told.add(what)) {
             log.warn(
                     "{} is trained with a minibatch of {}; the budget of {} was decided for {} and does not hold.{}",
                     name,
@@ -279,7 +358,6 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
                     now.minibatchShapes(),
                     advice);
         }
-        return fresh;
     }
 
     /** Rehearses where there is no plan: else the first pass would take what it takes without one. */
@@ -307,12 +385,15 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         return held.rows() < PassMemory.HIGH && now.hasSmallExamples(held);
     }
 
-    /** Those that train by another step than ours, too. */
+    /** Those that train by another step than ours are told of, too. */
     @Override
     public void gradientsComputed(Model model) {
         BudgetOutcome now = outcome;
-        if (now != null && !deciding && !toldLarger && isOf(model)) {
-            tellIfLarger(now, HeldMinibatch.of(model));
+        if (now != null && !hears && !deciding && isOf(model)) {
+            HeldMinibatch held = HeldMinibatch.of(model);
+            if (now.isLarger(held)) {
+                tell(Told.LARGER, now, held, LARGEST);
+            }
         }
     }
 

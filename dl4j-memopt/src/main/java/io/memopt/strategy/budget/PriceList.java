@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.IntStream;
 
 /**
  * What every way to train takes, for one network and one size of minibatch:
@@ -27,9 +28,6 @@ import java.util.OptionalLong;
  * @param ways all others that are allowed and whose bytes are known
  */
 record PriceList(int batch, Priced plain, List<Priced> ways) {
-    /** Parts that minibatches are computed in, as far as they have so many examples. */
-    private static final int[] PARTS = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
-
     /** What ND4J makes of small arrays, once and for good or until the collector comes; a few hundred bytes were seen. */
     private static final long SMALL_BYTES = 4096;
 
@@ -88,6 +86,11 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
         /** Without a plan, and with the gradients kept that passes under the plan are compared with. */
         private long rehearsalBytes(PassMemory memory) {
             return memory.bytes(Reuse.RELEASED, PassMemory.HIGH).orElse(0) + flat.gradients();
+        }
+
+        /** Bytes while a plan for passes that take {@code memory} is rehearsed, before there is a state of the updater. */
+        long takesRehearsal(PassMemory memory) {
+            return heldBytes() + rehearsalBytes(memory);
         }
 
         /** Bytes, at most, while passes of a copy in another precision are tried that take no more than {@code memory}. */
@@ -160,7 +163,7 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
     static List<Priced> waysOf(Fixed fixed, Map<PassKind, PassMemory> memories, ScratchLever scratch) {
         List<Priced> ways = new ArrayList<>();
         memories.forEach((kind, memory) -> {
-            for (int parts : PARTS) {
+            for (int parts : parts(fixed.batch)) {
                 for (Reuse reuse : KINDS) {
                     ways.addAll(priced(fixed, memory, scratch, new Way(kind, parts, false, reuse)));
                     ways.addAll(priced(fixed, memory, scratch, new Way(kind, parts, true, reuse)));
@@ -168,6 +171,19 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
             }
         });
         return ways;
+    }
+
+    /** Numbers of parts that minibatches are computed in: 1, 2, 3, 4, 6, 8, 12 and so on, as far as no part is smaller for it. */
+    static int[] parts(int batch) {
+        return IntStream.iterate(1, power -> power <= batch / PassMemory.LOW, power -> 2 * power)
+                .flatMap(power -> IntStream.of(power, power + power / 2))
+                .map(about -> ceil(batch, ceil(batch, about)))
+                .distinct()
+                .toArray();
+    }
+
+    private static int ceil(int examples, int parts) {
+        return (examples + parts - 1) / parts;
     }
 
     /** One for each limit on scratch memory, or none. */

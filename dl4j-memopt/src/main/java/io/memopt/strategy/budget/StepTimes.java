@@ -30,6 +30,8 @@ final class StepTimes {
     private static final int UPDATE_GOES = 5;
 
     private static final int TIMINGS = 3;
+    /** Of an example while none was timed: a millisecond, so that an update is not all there is. */
+    private static final double UNKNOWN_NANOS = 1e6;
 
     private final ToDoubleFunction<PassKind> factor;
     private final ToDoubleFunction<Way> scratchNanos;
@@ -61,8 +63,16 @@ final class StepTimes {
         this.smallNanos = smallNanos;
     }
 
-    /** Times an update, and one go over {@code gradients}, which are not those of a minibatch any more. */
+    /** Times an update, and one go over {@code gradients}, which are 0 then: frozen layers do not write theirs, and they are subtracted. */
     void measureUpdate(Model model, INDArray gradients) {
+        try {
+            timeUpdate(model, gradients);
+        } finally {
+            gradients.assign(0);
+        }
+    }
+
+    private void timeUpdate(Model model, INDArray gradients) {
         double least = Double.MAX_VALUE;
         for (int i = 0; i < TIMINGS; i++) {
             long begun = System.nanoTime();
@@ -100,10 +110,10 @@ final class StepTimes {
 
     private double step(Way way, double passNanos) {
         int parts = way.parts();
-        // The last part may be smaller: time goes with examples.
-        double shares = (double) batch / way.partOf(batch);
+        // Parts are nearly equal, so that most have less than the largest.
+        double typical = along(way.partOf(batch), passNanos, (double) batch / parts);
         double sums = parts > 1 ? 2.0 * parts * goNanos : 0;
-        return shares * passNanos + sums + updateNanos;
+        return parts * typical + sums + updateNanos;
     }
 
     private double plain(int part) {
@@ -114,11 +124,11 @@ final class StepTimes {
         return plainByPart.entrySet().stream()
                 .min(Comparator.comparingDouble(its -> distance(its.getKey(), part)))
                 .map(its -> along(its.getKey(), its.getValue(), part))
-                .orElse(smallNanos.orElse(smallPart) * part / smallPart);
+                .orElse(smallNanos.orElse(smallPart * UNKNOWN_NANOS) * part / smallPart);
     }
 
     /** Time of {@code part} on the line that goes through a part of {@code size}; neither its start nor its slope is below 0. */
-    private double along(int size, double nanos, int part) {
+    private double along(int size, double nanos, double part) {
         if (smallNanos.isEmpty() || size <= smallPart) {
             return nanos * part / size;
         }

@@ -27,8 +27,16 @@ record Terms(PriceList.Fixed fixed, long limitBytes, StepOptions asked, Exactnes
      * For the minibatch that {@code model} holds.
      *
      * @param keptBytes of arrays that helpers of its layers keep
+     * @param stateStays whether the updater's state, which is in memory, is to stay there: it would only move with the next update
      */
-    static Terms of(Model model, boolean guards, BudgetOptions options, StepOptions asked, long limit, long keptBytes) {
+    static Terms of(
+            Model model,
+            boolean guards,
+            BudgetOptions options,
+            StepOptions asked,
+            long limit,
+            long keptBytes,
+            boolean stateStays) {
         FlatBytes flat = FlatBytes.of(model);
         boolean sums = asked.accumulate() > 1;
         long sum = sums ? flat.gradients() : 0;
@@ -41,7 +49,7 @@ record Terms(PriceList.Fixed fixed, long limitBytes, StepOptions asked, Exactnes
                 (guards ? TrainingSteps.guardBytes(model, 0, sum) : 0) + stagingBytes(asked, flat),
                 held.bytes() + keptBytes,
                 partsAllowed(model, options.exactness()),
-                asked.stateOffload().isPresent() && flat.updater() > 0,
+                asked.stateOffload().isPresent() && flat.updater() > 0 && !stateStays,
                 sums,
                 held.hasSequences());
         return new Terms(fixed, limit, asked, options.exactness());

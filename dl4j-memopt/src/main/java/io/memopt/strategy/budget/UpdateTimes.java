@@ -69,8 +69,10 @@ final class UpdateTimes {
         if (some <= TimedWork.FEW) {
             return 0;
         }
-        double large = typical(work.apply(some), parts(flat, some));
-        double small = typical(work.apply(TimedWork.FEW), parts(flat, TimedWork.FEW));
+        List<INDArray> fewElements = parts(flat, TimedWork.FEW);
+        List<INDArray> someElements = parts(flat, some);
+        double small = typical(work.apply(TimedWork.FEW), fewElements);
+        double large = typical(work.apply(some), someElements);
         return Math.max(0, large - small) / (some - TimedWork.FEW) * elements;
     }
 

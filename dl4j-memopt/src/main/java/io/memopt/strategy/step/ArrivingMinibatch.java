@@ -9,7 +9,7 @@ import org.deeplearning4j.nn.api.Model;
 public interface ArrivingMinibatch {
 
     /**
-     * Asked first, as long as no gradients are gathered for a later update: whether another step was put in the place of this one, which
+     * Asked first, unless gradients are gathered for a later update, or a guard has found another way: whether another step was put in the place of this one, which
      * then trains the minibatch that {@code model} holds.
      */
     default boolean replacesStep(Model model) {

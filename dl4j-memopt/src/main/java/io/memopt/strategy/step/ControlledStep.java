@@ -83,7 +83,8 @@ final class ControlledStep extends StochasticGradientDescent implements Gradient
 
     @Override
     public boolean optimize(LayerWorkspaceMgr workspaceMgr) {
-        if (work.pending() == 0 && arriving.replacesStep(model)) {
+        boolean settled = work.pending() == 0 && (guarded == null || !guarded.hasRecovered());
+        if (settled && arriving.replacesStep(model)) {
             return SolverAccess.currentOrNew(model).optimize(workspaceMgr);
         }
         return guardedly(() -> step(workspaceMgr));

@@ -6,7 +6,7 @@ import io.memopt.listeners.training.ModelObserver;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.SolverAccess;
 import java.lang.ref.WeakReference;
-import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.ConvexOptimizer;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
@@ -19,10 +19,10 @@ import org.deeplearning4j.optimize.solvers.StochasticGradientDescent;
 public final class FirstMinibatch implements ModelObserver, AutoCloseable {
     private final WeakReference<Model> network;
     private final TrainingTracker tracker;
-    private final Consumer<Model> action;
+    private final Predicate<Model> action;
     private boolean waits = true;
 
-    private FirstMinibatch(Model model, TrainingTracker tracker, Consumer<Model> action) {
+    private FirstMinibatch(Model model, TrainingTracker tracker, Predicate<Model> action) {
         this.network = new WeakReference<>(model);
         this.tracker = tracker;
         this.action = action;
@@ -30,9 +30,9 @@ public final class FirstMinibatch implements ModelObserver, AutoCloseable {
 
     /**
      * Waits for the next minibatch of {@code model}. What {@code action} throws comes out of {@code fit}, and the next minibatch is
-     * waited for.
+     * waited for; so it is when the answer is false, and the network's own optimizer trains this one.
      */
-    public static FirstMinibatch await(Model model, TrainingTracker tracker, Consumer<Model> action) {
+    public static FirstMinibatch await(Model model, TrainingTracker tracker, Predicate<Model> action) {
         FirstMinibatch waiting = new FirstMinibatch(model, tracker, action);
         waiting.install(model);
         tracker.addModelObserver(waiting);
@@ -70,23 +70,25 @@ public final class FirstMinibatch implements ModelObserver, AutoCloseable {
         }
     }
 
-    private void came(Model model) {
+    private boolean came(Model model) {
         restore(model);
+        boolean done;
         try {
-            action.accept(model);
+            done = action.test(model);
         } catch (RuntimeException | Error e) {
             install(model);
             throw e;
         }
-        if (waits) {
+        if (waits && done) {
             close();
         }
+        return done;
     }
 
     private void install(Model model) {
         ConvexOptimizer optimizer = SolverAccess.currentOrNew(model);
         if (optimizer.getClass() == StochasticGradientDescent.class) {
-            SolverAccess.replace(model, new UndecidedStep((BaseOptimizer) optimizer, model, this::came));
+            SolverAccess.replace(model, new UndecidedStep((BaseOptimizer) optimizer, model, this::came, this::resume));
         }
     }
 

@@ -37,6 +37,7 @@ final class GuardedRun {
 
     private final StepGuard guard;
     private final GradientWork work;
+    private boolean recovered;
     private final ArrayCopy updaterState;
     private final ArrayCopy parameters = new ArrayCopy();
     private StepStage stage = StepStage.GRADIENTS;
@@ -79,6 +80,7 @@ final class GuardedRun {
                 work.repeats(model);
                 before.restore(); // what the guard tried may have drawn random numbers
                 work.options(next.get(), model);
+                recovered = true;
             }
         }
     }
@@ -88,6 +90,11 @@ final class GuardedRun {
         hadUpdater = hasUpdater;
         updaterState.take(state);
         stage = StepStage.UPDATE;
+    }
+
+    /** Whether iterations are computed in another way since one ran out of memory. */
+    boolean hasRecovered() {
+        return recovered;
     }
 
     /** Parameters of {@code model} have been changed. */

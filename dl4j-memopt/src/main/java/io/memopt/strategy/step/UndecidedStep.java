@@ -4,7 +4,7 @@ package io.memopt.strategy.step;
 
 import io.memopt.strategy.NetworkAccess;
 import io.memopt.strategy.SolverAccess;
-import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
@@ -15,13 +15,19 @@ final class UndecidedStep extends StochasticGradientDescent {
     private static final long serialVersionUID = 1;
 
     private final transient BaseOptimizer replaced;
-    private final transient Consumer<Model> first;
+    private final transient Predicate<Model> first;
+    private final transient Runnable again;
 
-    /** Hands the first minibatch to {@code first}, which puts another optimizer in this one's place. */
-    UndecidedStep(BaseOptimizer replaced, Model model, Consumer<Model> first) {
+    /**
+     * Hands the first minibatch to {@code first}, which puts another optimizer in this one's place.
+     *
+     * @param again waits for another minibatch, if the answer was false
+     */
+    UndecidedStep(BaseOptimizer replaced, Model model, Predicate<Model> first, Runnable again) {
         super(replaced.getConf(), replaced.getStepFunction(), NetworkAccess.listeners(model), model);
         this.replaced = replaced;
         this.first = first;
+        this.again = again;
         ControlledStep.hand(replaced, this, model);
     }
 
@@ -33,7 +39,11 @@ final class UndecidedStep extends StochasticGradientDescent {
 
     @Override
     public boolean optimize(LayerWorkspaceMgr workspaceMgr) {
-        first.accept(model);
-        return SolverAccess.currentOrNew(model).optimize(workspaceMgr);
+        boolean done = first.test(model);
+        boolean converged = SolverAccess.currentOrNew(model).optimize(workspaceMgr);
+        if (!done) {
+            again.run();
+        }
+        return converged;
     }
 }

@@ -52,6 +52,12 @@ public final class Recording {
         }
     }
 
+    /** Bytes of the arena of the calling thread; 0 without one. */
+    public long arenaBytes() {
+        WorkspaceReuse serving = reuse;
+        return serving == null ? 0 : serving.arenaBytes();
+    }
+
     void reuse(@Nullable WorkspaceReuse serving) {
         reuse = serving;
     }

@@ -127,6 +127,11 @@ final class ThreadArena {
         }
     }
 
+    /** Of the block that it has now. */
+    synchronized long blockBytes() {
+        return block.bytes;
+    }
+
     /** Begins anew, without a block, unless a scope is open. */
     synchronized void giveBack() {
         if (open == 0) {

@@ -9,6 +9,7 @@ import java.util.Set;
 import java.util.WeakHashMap;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.memory.MemoryWorkspaceManager;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
@@ -70,6 +71,33 @@ public final class WorkspaceReuse {
         if (forgotten) {
             MemoryHooks.trimServed();
         }
+    }
+
+    /**
+     * Destroys the closed network workspaces of the calling thread, whoever made them: what their passes needed is forgotten, and ND4J
+     * makes them anew when they are opened.
+     */
+    public static void destroyClosed() {
+        MemoryWorkspaceManager workspaces = Nd4j.getWorkspaceManager();
+        for (MemoryWorkspace workspace : List.copyOf(workspaces.getAllWorkspacesForCurrentThread())) {
+            if (NetworkWorkspaces.serves(workspace.getId()) && !workspace.isScopeActive()) {
+                workspaces.destroyWorkspace(workspace);
+            }
+        }
+        MemoryHooks.trimServed();
+    }
+
+    /** Bytes of the blocks that ND4J holds for network workspaces of the calling thread. */
+    public static long blockBytes() {
+        return Nd4j.getWorkspaceManager().getAllWorkspacesForCurrentThread().stream()
+                .filter(workspace -> NetworkWorkspaces.serves(workspace.getId()))
+                .mapToLong(MemoryWorkspace::getCurrentSize)
+                .sum();
+    }
+
+    /** Bytes of the arena of the calling thread. */
+    public long arenaBytes() {
+        return arena().blockBytes();
     }
 
     /** Gives back the arena of the calling thread, unless a scope is open; the next pass takes one of the size it needs. */
