@@ -16,13 +16,14 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A second JVM for a test: what ND4J does when it starts, and JVM flags. The child prints {@code key=value} lines; its log
- * goes to the error stream. One native thread, no collection for want of metaspace.
+ * goes to the error stream. One native thread, no collection for want of metaspace, and the fast compiler only: it ends before the
+ * other one pays.
  */
 final class ChildJvm {
     private static final long DEFAULT_TIMEOUT_SECONDS = 240;
 
     private final String main;
-    private final List<String> options = new ArrayList<>(List.of("-XX:MetaspaceSize=256m"));
+    private final List<String> options = new ArrayList<>(List.of("-XX:MetaspaceSize=256m", "-XX:TieredStopAtLevel=1"));
     private final List<String> arguments;
     private final Map<String, String> environment = new HashMap<>(Map.of("OMP_NUM_THREADS", "1"));
     private final List<String> classPath = new ArrayList<>(

@@ -21,7 +21,7 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Sequences of random length, 10 to 100 steps, batch 16: plain Deeplearning4j spills and resizes its workspaces again and again.
+ * Sequences of random length, 10 to 50 steps, batch 16: plain Deeplearning4j spills and resizes its workspaces again and again.
  * With sizes known, from a profile or a rehearsal with the longest sequence, nothing spills and nothing is resized, by our own
  * count and by that of a memory manager which ND4J calls; losses are the same bits.
  */
@@ -70,14 +70,14 @@ class VariableLengthsCaseTest {
 
     /** The child. */
     static final class Lengths {
-        private static final int FITS = 20;
-        private static final int LONGEST = 100;
+        private static final int FITS = 10;
+        private static final int LONGEST = 50;
 
         private Lengths() {}
 
         public static void main(String[] args) throws Exception {
             Random random = new Random(1);
-            int[] lengths = IntStream.generate(() -> 10 + random.nextInt(91))
+            int[] lengths = IntStream.generate(() -> 10 + random.nextInt(LONGEST - 9))
                     .limit(FITS)
                     .toArray();
             int[] longestFirst = IntStream.of(lengths)

@@ -105,7 +105,7 @@ class WillItFitTest {
 
     @Test
     void prediction_ofCachedConvolutions_tellsWhatTheSettingDoes() {
-        int batch = 16;
+        int batch = 8;
         Supplier<MultiLayerNetwork> plain = () -> Networks.cnn(48, 5);
         Supplier<MultiLayerNetwork> cached = () -> withCache(Networks.cnn(48, 5));
 
@@ -120,12 +120,12 @@ class WillItFitTest {
 
     @Test
     void fix_hasThePredictedEffect() {
-        Prediction prediction = forecast48(() -> Networks.cnn(48, 5)).at(16);
+        Prediction prediction = forecast48(() -> Networks.cnn(48, 5)).at(8);
         Matcher fix = Pattern.compile("batches of (\\d+): the peak will be .*\\((\\d+) B\\)")
                 .matcher(prediction.culprit().fix());
         assertThat(fix.find()).isTrue();
 
-        MeasuredRun before = measure(() -> Networks.cnn(48, 5), WillItFitTest::images48, 16, 4);
+        MeasuredRun before = measure(() -> Networks.cnn(48, 5), WillItFitTest::images48, 8, 4);
         MeasuredRun after =
                 measure(() -> Networks.cnn(48, 5), WillItFitTest::images48, Integer.parseInt(fix.group(1)), 4);
 

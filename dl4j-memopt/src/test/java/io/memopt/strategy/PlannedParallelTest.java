@@ -45,7 +45,7 @@ class PlannedParallelTest {
     @ParameterizedTest
     @EnumSource(Networks.class)
     void twoWorkers_equalPlain(Networks family) throws Exception {
-        compare(family, 7);
+        compare(family, 5);
     }
 
     @Tag("soak")

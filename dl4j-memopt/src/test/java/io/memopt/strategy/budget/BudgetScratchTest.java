@@ -30,7 +30,6 @@ import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,7 +51,7 @@ class BudgetScratchTest {
     /** Gradients of weights whose sums are added in another order. */
     private static final double BOUND = 1e-3;
 
-    @BeforeEach
+    /** Each training begins with it too. */
     @AfterEach
     void forgetSizes() {
         MemoryHooks.uninstall();

@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.buffer.DataBuffer;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** An engine that really computes, on the host and in double precision, and can be told to refuse or to fail. */
@@ -136,6 +137,7 @@ final class HostEngine implements LayerEngine {
         put(dx, Reference64.inputGradient(shape, values(w), values(dy)));
         put(dw, weightGradient(shape, values(x), values(dy), way));
         if (db != null) {
+            check(db);
             put(db, Reference64.biasGradient(shape, values(dy)));
         }
         return true;
@@ -223,18 +225,22 @@ final class HostEngine implements LayerEngine {
     /** Element by element, which makes no arrays. */
     static double[] values(INDArray array) {
         double[] values = new double[Math.toIntExact(array.length())];
+        boolean dense = DenseArrays.isDense(array);
+        DataBuffer elements = array.data();
         for (int i = 0; i < values.length; i++) {
-            values[i] = array.getDouble(i);
+            values[i] = dense ? elements.getDouble(i) : array.getDouble(i);
         }
         return values;
     }
 
+    /** Into an array that was checked. */
     private static void put(INDArray array, double[] values) {
         if (array.length() != values.length) {
             throw new AssertionError(array.length() + " elements for " + values.length);
         }
+        DataBuffer elements = array.data();
         for (int i = 0; i < values.length; i++) {
-            array.putScalar(i, values[i]);
+            elements.put(i, values[i]);
         }
     }
 }

@@ -11,9 +11,9 @@ import io.memopt.allocator.cudnn.ConvolutionShape;
 public final class Reference64 {
     private Reference64() {}
 
-    /** One multiplication of the sum that a convolution is, by the indices of its factors and of its result. */
-    private interface Term {
-        void add(int x, int w, int y);
+    /** Multiplications of the sum that a convolution is: the n-th is of input {@code x + n * stride}, weight w and output {@code y + n}. */
+    private interface Terms {
+        void add(int x, int stride, int w, int y, int count);
     }
 
     public static double[] forward(ConvolutionShape s, double[] x, double[] w, double[] bias) {
@@ -22,19 +22,33 @@ public final class Reference64 {
         for (int i = 0; i < y.length; i++) {
             y[i] = bias[i / area % s.filters()];
         }
-        terms(s, (xi, wi, yi) -> y[yi] += x[xi] * w[wi]);
+        terms(s, (xi, stride, wi, yi, count) -> {
+            for (int n = 0; n < count; n++) {
+                y[yi + n] += x[xi + n * stride] * w[wi];
+            }
+        });
         return y;
     }
 
     public static double[] inputGradient(ConvolutionShape s, double[] w, double[] dy) {
         double[] dx = new double[(int) (s.batch() * s.inputItem())];
-        terms(s, (xi, wi, yi) -> dx[xi] += dy[yi] * w[wi]);
+        terms(s, (xi, stride, wi, yi, count) -> {
+            for (int n = 0; n < count; n++) {
+                dx[xi + n * stride] += dy[yi + n] * w[wi];
+            }
+        });
         return dx;
     }
 
     public static double[] weightGradient(ConvolutionShape s, double[] x, double[] dy) {
         double[] dw = new double[s.filters() * (s.channels() / s.groups()) * s.kernelHeight() * s.kernelWidth()];
-        terms(s, (xi, wi, yi) -> dw[wi] += x[xi] * dy[yi]);
+        terms(s, (xi, stride, wi, yi, count) -> {
+            double sum = dw[wi];
+            for (int n = 0; n < count; n++) {
+                sum += x[xi + n * stride] * dy[yi + n];
+            }
+            dw[wi] = sum;
+        });
         return dw;
     }
 
@@ -47,37 +61,43 @@ public final class Reference64 {
         return db;
     }
 
-    private static void terms(ConvolutionShape s, Term term) {
+    private static void terms(ConvolutionShape s, Terms terms) {
         int perGroup = s.channels() / s.groups();
         int filtersPerGroup = s.filters() / s.groups();
         for (int n = 0; n < s.batch(); n++) {
             for (int k = 0; k < s.filters(); k++) {
                 int firstChannel = k / filtersPerGroup * perGroup;
                 for (int c = 0; c < perGroup; c++) {
-                    plane(s, n, k, firstChannel + c, (k * perGroup + c) * s.kernelHeight() * s.kernelWidth(), term);
+                    plane(s, n, k, firstChannel + c, (k * perGroup + c) * s.kernelHeight() * s.kernelWidth(), terms);
                 }
             }
         }
     }
 
-    private static void plane(ConvolutionShape s, int n, int k, int channel, int firstWeight, Term term) {
+    private static void plane(ConvolutionShape s, int n, int k, int channel, int firstWeight, Terms terms) {
+        int outHeight = s.outHeight();
         int outWidth = s.outWidth();
-        for (int oh = 0; oh < s.outHeight(); oh++) {
+        for (int oh = 0; oh < outHeight; oh++) {
             for (int r = 0; r < s.kernelHeight(); r++) {
                 int h = oh * s.strideHeight() - s.padHeight() + r * s.dilationHeight();
                 if (h < 0 || h >= s.height()) {
                     continue;
                 }
                 int row = ((n * s.channels() + channel) * s.height() + h) * s.width();
-                int outRow = ((n * s.filters() + k) * s.outHeight() + oh) * outWidth;
-                for (int ow = 0; ow < outWidth; ow++) {
-                    for (int q = 0; q < s.kernelWidth(); q++) {
-                        int v = ow * s.strideWidth() - s.padWidth() + q * s.dilationWidth();
-                        if (v >= 0 && v < s.width()) {
-                            term.add(row + v, firstWeight + r * s.kernelWidth() + q, outRow + ow);
-                        }
-                    }
-                }
+                int outRow = ((n * s.filters() + k) * outHeight + oh) * outWidth;
+                row(s, row, firstWeight + r * s.kernelWidth(), outRow, outWidth, terms);
+            }
+        }
+    }
+
+    private static void row(ConvolutionShape s, int x, int w, int y, int outWidth, Terms terms) {
+        int stride = s.strideWidth();
+        for (int q = 0; q < s.kernelWidth(); q++) {
+            int first = q * s.dilationWidth() - s.padWidth();
+            int from = Math.max(0, -Math.floorDiv(first, stride));
+            int to = Math.min(outWidth, Math.floorDiv(s.width() - 1 - first, stride) + 1);
+            if (from < to) {
+                terms.add(x + first + from * stride, stride, w + q, y + from, to - from);
             }
         }
     }

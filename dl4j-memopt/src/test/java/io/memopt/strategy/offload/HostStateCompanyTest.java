@@ -29,6 +29,9 @@ import org.nd4j.linalg.factory.Nd4j;
 /** Updater state on the host of a simulated device beside another setting: the same bits as with that setting alone. */
 class HostStateCompanyTest {
     private static final int BATCH = 6;
+    /** Half precision is computed slowly without a device. */
+    private static final int SMALL_BATCH = 2;
+
     private static final int ITERATIONS = 4;
     /** The scale of the loss begins too high, and updates are left out meanwhile. */
     private static final int UNTIL_SCALED = 12;
@@ -40,36 +43,38 @@ class HostStateCompanyTest {
     }
 
     private enum Company {
-        PARTS(ITERATIONS, Networks.LENET, Networks.LSTM_TEXT) {
+        PARTS(BATCH, ITERATIONS, Networks.LENET, Networks.LSTM_TEXT) {
             @Override
             MemOptConfig.Builder config() {
                 return MemOptConfig.builder().microBatch(4);
             }
         },
-        GATHERED_PARTS(2 * ITERATIONS, Networks.LENET, Networks.LSTM_TEXT) {
+        GATHERED_PARTS(BATCH, 2 * ITERATIONS, Networks.LENET, Networks.LSTM_TEXT) {
             @Override
             MemOptConfig.Builder config() {
                 return MemOptConfig.builder().microBatch(4).accumulate(2);
             }
         },
-        MIXED_PRECISION(UNTIL_SCALED, Networks.LSTM_TEXT, Networks.RESIDUAL_GRAPH) {
+        MIXED_PRECISION(SMALL_BATCH, UNTIL_SCALED, Networks.LSTM_TEXT, Networks.RESIDUAL_GRAPH) {
             @Override
             MemOptConfig.Builder config() {
                 return MemOptConfig.builder().precision(Precision.MIXED_HALF);
             }
         },
-        OWN_VIEWS(ITERATIONS, Networks.LENET, Networks.RESIDUAL_GRAPH) {
+        OWN_VIEWS(BATCH, ITERATIONS, Networks.LENET, Networks.RESIDUAL_GRAPH) {
             @Override
             MemOptConfig.Builder config() {
                 return MemOptConfig.builder().ownViews(true);
             }
         };
 
+        private final int batch;
         private final int iterations;
         private final Networks one;
         private final Networks other;
 
-        Company(int iterations, Networks one, Networks other) {
+        Company(int batch, int iterations, Networks one, Networks other) {
+            this.batch = batch;
             this.iterations = iterations;
             this.one = one;
             this.other = other;
@@ -110,7 +115,7 @@ class HostStateCompanyTest {
         List<Object> results = new ArrayList<>();
         try (MemOpt memopt = MemOpt.attach(model, config)) {
             for (int i = 0; i < company.iterations; i++) {
-                Networks.fit(model, network.data(BATCH, i));
+                Networks.fit(model, network.data(company.batch, i));
                 results.add(model.score());
             }
             assertThat(memopt.isActive()).isTrue();
