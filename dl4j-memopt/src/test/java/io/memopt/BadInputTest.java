@@ -77,6 +77,10 @@ class BadInputTest {
                 .withMessage("planProfile");
         assertThatNullPointerException().isThrownBy(() -> config.budget(null)).withMessage("budget");
         assertThatIllegalArgumentException()
+                .isThrownBy(() -> config.budget("0.8"))
+                .withMessageContaining("budget=\"0.8\" is 0 B")
+                .withMessageContaining("budget(0.8)");
+        assertThatIllegalArgumentException()
                 .isThrownBy(() -> config.postMortems(file))
                 .withMessage("postMortems=" + file + " is a file, expected a folder");
         assertThatIllegalArgumentException()

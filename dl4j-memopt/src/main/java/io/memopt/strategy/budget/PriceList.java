@@ -175,9 +175,11 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
 
     /** Numbers of parts that minibatches are computed in: 1, 2, 3, 4, 6, 8, 12 and so on, as far as no part is smaller for it. */
     static int[] parts(int batch) {
-        return IntStream.iterate(1, power -> power <= batch / PassMemory.LOW, power -> 2 * power)
-                .flatMap(power -> IntStream.of(power, power + power / 2))
+        int most = Math.max(1, batch / PassMemory.LOW);
+        IntStream powers = IntStream.iterate(1, power -> power <= most, power -> 2 * power);
+        return IntStream.concat(powers.flatMap(power -> IntStream.of(power, power + power / 2)), IntStream.of(most))
                 .map(about -> ceil(batch, ceil(batch, about)))
+                .sorted()
                 .distinct()
                 .toArray();
     }

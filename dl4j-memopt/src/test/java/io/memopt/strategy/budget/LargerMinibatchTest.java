@@ -3,6 +3,7 @@
 package io.memopt.strategy.budget;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.memopt.ErrorLog;
@@ -12,11 +13,13 @@ import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.analysis.Exactness;
 import io.memopt.guard.OutOfMemory;
 import io.memopt.strategy.Reuse;
+import io.memopt.strategy.SolverAccess;
 import io.memopt.testing.Networks;
 import io.memopt.verify.TwinRun;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.deeplearning4j.nn.api.Model;
@@ -25,6 +28,7 @@ import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.preprocessor.BaseInputPreProcessor;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -39,6 +43,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions;
 
 /** A budget goes on to hold when minibatches grow, as long as it can. */
@@ -211,16 +216,7 @@ class LargerMinibatchTest {
     /** Three examples of the larger minibatch cannot be computed. */
     @Test
     void unforeseenFailure_leavesTheEarlierDecision() {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
-                .list()
-                .layer(new DenseLayer.Builder().nIn(8).nOut(8).build())
-                .layer(new OutputLayer.Builder(LossFunctions.LossFunction.MSE)
-                        .nOut(2)
-                        .build())
-                .setInputType(InputType.feedForward(8))
-                .inputPreProcessor(0, new Fragile())
-                .build());
-        network.init();
+        MultiLayerNetwork network = fragile();
         String log = ErrorLog.of(() -> {
             try (MemOpt memopt = MemOpt.attach(
                     network, MemOptConfig.builder().budget("1 GiB").build())) {
@@ -237,15 +233,109 @@ class LargerMinibatchTest {
         assertThat(log).containsOnlyOnce("cannot be decided for minibatches of FLOAT[9, 8]");
     }
 
+    /** Whatever is thrown, the step that was there is there. */
+    @Test
+    void error_amidADecision_leavesTheEarlierStep() {
+        MultiLayerNetwork network = fragile();
+        DataSet larger = new DataSet(Nd4j.ones(9, 8).mul(Fragile.FATAL), Nd4j.ones(9, 2));
+        try (MemOpt memopt =
+                MemOpt.attach(network, MemOptConfig.builder().budget("1 GiB").build())) {
+            network.fit(new DataSet(Nd4j.ones(8, 8), Nd4j.ones(8, 2)));
+            Class<?> step =
+                    Objects.requireNonNull(SolverAccess.current(network)).getClass();
+
+            assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> network.fit(larger));
+
+            assertThat(SolverAccess.current(network)).isInstanceOf(step);
+            network.fit(larger);
+            assertThat(memopt.budget().orElseThrow().batch()).isEqualTo(8);
+        }
+    }
+
+    /** The state of the updater is in memory, from where only an update would move it. */
+    @Test
+    void stateInMemory_isNotCountedAsInAFile(@TempDir Path folder) {
+        Networks each = Networks.LENET;
+        Model sample = each.create(WorkspaceMode.ENABLED);
+        long limit;
+        try (MemOpt memopt = MemOpt.attach(
+                sample,
+                budget(1000, Exactness.BITWISE).offloadUpdaterState(folder).build())) {
+            limit = catchThrowableOfType(
+                                    BudgetException.class,
+                                    () -> memopt.rehearse(growing(each).apply(2)))
+                            .leastBytes()
+                    * 11
+                    / 10;
+        }
+        List<BudgetReport> reports = new ArrayList<>();
+
+        String log = ErrorLog.of(() -> reports.addAll(train(
+                each,
+                budget(limit, Exactness.BITWISE).offloadUpdaterState(folder).build())));
+
+        assertThat(reports)
+                .allSatisfy(report -> assertThat(log.contains("does not hold")
+                                || report.actualPeakBytes().orElseThrow() <= limit)
+                        .isTrue());
+    }
+
+    /** Frozen layers do not write their gradients, of which nothing may be left. */
+    @Test
+    void frozenLayers_stayAsTheyAre() {
+        TwinRun.of(
+                        LargerMinibatchTest::frozen,
+                        i -> new DataSet(Nd4j.ones(i < 2 ? 6 : 9, 8).mul(0.1 * i), Nd4j.ones(i < 2 ? 6 : 9, 2)))
+                .iterations(5)
+                .compare(model -> MemOpt.attach(
+                        model, MemOptConfig.builder().budget("1 GiB").build()))
+                .requireBitwise();
+    }
+
+    private static MultiLayerNetwork frozen() {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .seed(5)
+                .updater(new Adam(1e-2))
+                .l2(1e-2)
+                .list()
+                .layer(new FrozenLayer(new DenseLayer.Builder().nIn(8).nOut(16).build()))
+                .layer(new DenseLayer.Builder().nIn(16).nOut(8).build())
+                .layer(new OutputLayer.Builder(LossFunctions.LossFunction.MSE)
+                        .nIn(8)
+                        .nOut(2)
+                        .build())
+                .build());
+        network.init();
+        return network;
+    }
+
+    private static MultiLayerNetwork fragile() {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .list()
+                .layer(new DenseLayer.Builder().nIn(8).nOut(8).build())
+                .layer(new OutputLayer.Builder(LossFunctions.LossFunction.MSE)
+                        .nOut(2)
+                        .build())
+                .setInputType(InputType.feedForward(8))
+                .inputPreProcessor(0, new Fragile())
+                .build());
+        network.init();
+        return network;
+    }
+
     /** Cannot compute three examples of a certain number. */
     private static final class Fragile extends BaseInputPreProcessor {
         private static final long serialVersionUID = 1;
         private static final int NUMBER = 3;
+        private static final int FATAL = 4;
 
         @Override
         public INDArray preProcess(INDArray input, int miniBatchSize, LayerWorkspaceMgr workspaces) {
             if (input.size(0) == NUMBER && input.getInt(0) == NUMBER) {
                 throw new IllegalStateException("no three examples");
+            }
+            if (input.size(0) == NUMBER && input.getInt(0) == FATAL) {
+                throw new AssertionError("no three examples");
             }
             return workspaces.dup(ArrayType.ACTIVATIONS, input);
         }

@@ -40,6 +40,27 @@ class StepTimesTest {
         assertStep(times, 16, 16 * 70);
     }
 
+    /** Parts of a minibatch of 32 are of 11, 11 and 10 examples. */
+    @Test
+    void partsThatDoNotDivideTheMinibatch_takeNoMoreThanTheirExamples() {
+        StepTimes times = times(OptionalDouble.of(70));
+
+        times.measured(parts(3), 60 + 11 * 5);
+
+        assertStep(times, 3, 3 * 60 + 32 * 5);
+    }
+
+    @Test
+    void parts_areAsManyAsThereAreSizes() {
+        assertThat(PriceList.parts(33)).containsExactly(1, 2, 3, 4, 6, 7, 11, 17);
+        assertThat(PriceList.parts(4)).containsExactly(1, 2);
+        assertThat(PriceList.parts(3)).containsExactly(1);
+        assertThat(PriceList.parts(100_000))
+                .startsWith(1, 2, 3, 4, 6)
+                .contains(50_000)
+                .hasSizeLessThan(40);
+    }
+
     /** A whole pass without scratch memory takes 32 longer, 1 for each example. */
     @Test
     void lessScratch_takesLongerInProportionToTheExamplesOfAPart() {
