@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.convolution;
 
+import java.lang.ref.WeakReference;
 import java.util.Map;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
@@ -12,6 +13,7 @@ import org.deeplearning4j.nn.conf.layers.ConvolutionLayer.FwdAlgo;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.convolution.ConvolutionHelper;
+import org.deeplearning4j.nn.layers.convolution.ConvolutionLayer;
 import org.deeplearning4j.nn.params.ConvolutionParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -36,12 +38,15 @@ import org.nd4j.linalg.factory.Nd4j;
  * <p>Threading: as the layer, one thread at a time.
  */
 final class LeanConvolution implements ConvolutionHelper {
+    private final WeakReference<ConvolutionLayer> layer;
     private final boolean hasBias;
     /** Of a backward pass, from its own computation of the layer's result on until it is used up. */
     private @Nullable INDArray unfolded;
 
-    LeanConvolution(boolean hasBias) {
-        this.hasBias = hasBias;
+    /** For {@code layer}, which is held weakly. */
+    LeanConvolution(ConvolutionLayer layer) {
+        this.layer = new WeakReference<>(layer);
+        this.hasBias = layer.hasBias();
     }
 
     @Override
@@ -122,7 +127,16 @@ final class LeanConvolution implements ConvolutionHelper {
             gradient.setGradientFor(ConvolutionParamInitializer.BIAS_KEY, biasGradient);
         }
         gradient.setGradientFor(ConvolutionParamInitializer.WEIGHT_KEY, weightGradient, 'c');
+        forgetNoise();
         return new Pair<>(gradient, below);
+    }
+
+    /** Weights with this pass's noise, which Deeplearning4j forgets after its built-in path only: the next pass would take them again. */
+    private void forgetNoise() {
+        ConvolutionLayer computed = layer.get();
+        if (computed != null) {
+            computed.clearNoiseWeightParams();
+        }
     }
 
     private static INDArray inputGradient(

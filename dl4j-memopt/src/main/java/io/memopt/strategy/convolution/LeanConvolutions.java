@@ -44,7 +44,7 @@ public final class LeanConvolutions implements AutoCloseable {
     public synchronized void begin(Layer[] layers) {
         for (Layer layer : layers) {
             if (serves(layer)) {
-                LeanConvolution helper = new LeanConvolution(((ConvolutionLayer) layer).hasBias());
+                LeanConvolution helper = new LeanConvolution((ConvolutionLayer) layer);
                 HELPER.set(layer, helper);
                 switched.add(new Switched(new WeakReference<>(layer), helper));
             }

@@ -19,18 +19,22 @@ import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.conf.distribution.NormalDistribution;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer.BaseConvBuilder;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
+import org.deeplearning4j.nn.conf.weightnoise.WeightNoise;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.weights.WeightInit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -91,6 +95,37 @@ class LeanConvolutionsTest {
                 new ConvolutionLayer.Builder(3, 3).nOut(4));
 
         assertSameBits(network, 7, side);
+    }
+
+    /** By Deeplearning4j's own path too after passes of ours, and the other way round. */
+    @ParameterizedTest
+    @EnumSource(
+            value = WorkspaceMode.class,
+            names = {"ENABLED", "NONE"})
+    void weightNoise_isDrawnInEachPass_asByDeeplearning4j(WorkspaceMode workspaces) {
+        MultiLayerNetwork network = network(
+                DataType.FLOAT,
+                ConvolutionMode.Same,
+                SIDE,
+                new ConvolutionLayer.Builder(3, 3).nOut(4).weightNoise(new DropConnect(0.6, true)),
+                new ConvolutionLayer.Builder(3, 3)
+                        .nOut(5)
+                        .weightNoise(new WeightNoise(new NormalDistribution(0, 0.3), true, true)));
+        network.getLayerWiseConfigurations().setTrainingWorkspaceMode(workspaces);
+        Random random = new Random(3);
+        INDArray features = random(random, 6, 2, SIDE, SIDE);
+        INDArray labels = random(random, 6, CLASSES);
+        double[] first = gradientsAndScore(network, features, labels, 7);
+        double[] second = gradientsAndScore(network, features, labels, 8);
+        assertThat(second).isNotEqualTo(first);
+
+        try (LeanConvolutions convolutions = new LeanConvolutions()) {
+            convolutions.begin(network.getLayers());
+            assertThat(gradientsAndScore(network, features, labels, 7)).isEqualTo(first);
+            assertThat(gradientsAndScore(network, features, labels, 8)).isEqualTo(second);
+            assertThat(LeanConvolutions.compute(network.getLayer(1))).isTrue();
+        }
+        assertThat(gradientsAndScore(network, features, labels, 7)).isEqualTo(first);
     }
 
     private static void assertSameBits(MultiLayerNetwork network, int batch, int side) {
@@ -189,7 +224,12 @@ class LeanConvolutionsTest {
     }
 
     private static double[] gradientsAndScore(MultiLayerNetwork network, INDArray features, INDArray labels) {
-        Nd4j.getRandom().setSeed(7);
+        return gradientsAndScore(network, features, labels, 7);
+    }
+
+    private static double[] gradientsAndScore(
+            MultiLayerNetwork network, INDArray features, INDArray labels, long seed) {
+        Nd4j.getRandom().setSeed(seed);
         network.setInput(features);
         network.setLabels(labels);
         network.computeGradientAndScore();

@@ -24,6 +24,7 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.layers.convolution.ConvolutionLayer;
 import org.deeplearning4j.nn.layers.normalization.BatchNormalization;
@@ -32,6 +33,7 @@ import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
@@ -152,6 +154,49 @@ class CudnnLayersTest {
         assertThat(layers.report(ours).orElseThrow().notes())
                 .hasSize(4)
                 .allMatch(note -> note.contains("the library failed"));
+    }
+
+    /** Deeplearning4j forgets noisy weights after its built-in path only; batch normalisations have none. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void weightNoise_staysWithTheBuiltInPath(boolean normalization) {
+        Model plain = noisy();
+        Model ours = noisy();
+        CudnnLayers some = CudnnLayers.on(engine, Convolutions.CUDNN.withNormalization(normalization));
+        some.attach(ours);
+
+        for (int i = 0; i < ITERATIONS; i++) {
+            for (Model model : List.of(plain, ours)) {
+                Nd4j.getRandom().setSeed(1 + i); // 0 would draw other numbers each time.
+                Networks.fit(model, LayerCases.SAME.data(BATCH, i));
+            }
+        }
+
+        assertThat(engine.forwards).isEmpty();
+        assertThat(engine.normalizationsBackward).isEqualTo(normalization ? ITERATIONS : 0);
+        assertThat(distance(plain.params(), ours.params())).isLessThanOrEqualTo(normalization ? BOUND : 0);
+        assertThat(some.report(ours).orElseThrow().notes()).hasSize(2).allMatch(note -> note.contains("weight noise"));
+    }
+
+    private static Model noisy() {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .seed(3)
+                .weightNoise(new DropConnect(0.7))
+                .list()
+                .layer(new org.deeplearning4j.nn.conf.layers.ConvolutionLayer.Builder(3, 3)
+                        .nOut(4)
+                        .build())
+                .layer(new org.deeplearning4j.nn.conf.layers.BatchNormalization.Builder().build())
+                .layer(new org.deeplearning4j.nn.conf.layers.ConvolutionLayer.Builder(3, 3)
+                        .nOut(4)
+                        .build())
+                .layer(new OutputLayer.Builder(LossFunctions.LossFunction.MSE)
+                        .nOut(4)
+                        .build())
+                .setInputType(InputType.convolutional(9, 10, 3))
+                .build());
+        network.init();
+        return network;
     }
 
     @Test
