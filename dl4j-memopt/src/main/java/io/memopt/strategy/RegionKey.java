@@ -14,7 +14,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * inputs.
  *
  * @param pass workspace that was opened first, and for whom: tells training from inference and one layer from another
- * @param batch first dimension of all inputs, labels and masks; 0 when unknown or not the same for all
+ * @param batch first dimension of all inputs, labels and masks, of which some may have so many rows for each example; 0 when unknown or
+ *     different
  * @param shapes the other dimensions, and whether recurrent layers go on from where they stopped
  * @param workspace and size of the first array
  * @param bytes rounded size of the first array
@@ -142,7 +143,11 @@ record RegionKey(String pass, int batch, String shapes, String workspace, long b
             }
             long[] shape = array.shape();
             int rows = shape.length == 0 ? 0 : Math.toIntExact(shape[0]);
-            batch = first || batch == rows ? rows : 0;
+            if (!first && batch > 0 && rows > batch && rows % batch == 0) {
+                text.append('x').append(rows / batch); // masks of an output layer have a row for each step
+            } else {
+                batch = first || batch == rows ? rows : 0;
+            }
             first = false;
             text.append(shape.length < 2 ? "[]" : Arrays.toString(Arrays.copyOfRange(shape, 1, shape.length)));
         }

@@ -90,7 +90,7 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
 
         /** Bytes while a plan for passes that take {@code memory} is rehearsed, before there is a state of the updater. */
         long takesRehearsal(PassMemory memory) {
-            return heldBytes() + rehearsalBytes(memory);
+            return heldBytes() + rehearsalBytes(memory) + SMALL_BYTES;
         }
 
         /** Bytes, at most, while passes of a copy in another precision are tried that take no more than {@code memory}. */

@@ -35,7 +35,9 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -44,6 +46,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.lossfunctions.LossFunctions;
@@ -212,6 +215,41 @@ class BudgetTest {
                 .anyMatch(report -> report.chosen().reuse() == Reuse.PLANNED)
                 .allSatisfy(report ->
                         assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(report.limitBytes()));
+    }
+
+    /** Of a mask of labels the output layer has a row for each step. */
+    @Test
+    void leastBudgetOfMaskedSequences_isMet() {
+        INDArray mask = Nd4j.ones(BATCH, 12);
+        mask.putScalar(0, 11, 0);
+        DataSet data =
+                new DataSet(Nd4j.rand(BATCH, 5, 12), Nd4j.ones(BATCH, 3, 12).divi(3), mask, mask.dup());
+        BudgetException refusal = catchThrowableOfType(BudgetException.class, () -> trainMasked(data, 1000));
+
+        BudgetReport report = trainMasked(data, refusal.leastBytes());
+
+        assertThat(report.chosen().reuse()).isEqualTo(Reuse.PLANNED);
+        assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(refusal.leastBytes());
+    }
+
+    private static BudgetReport trainMasked(DataSet data, long budget) {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .list()
+                .layer(new LSTM.Builder().nIn(5).nOut(24).build())
+                .layer(new LSTM.Builder().nIn(24).nOut(24).build())
+                .layer(new RnnOutputLayer.Builder(LossFunctions.LossFunction.MSE)
+                        .nIn(24)
+                        .nOut(3)
+                        .build())
+                .build());
+        network.init();
+        try (MemOpt memopt = MemOpt.attach(
+                network, MemOptConfig.builder().budget(budget + " B").build())) {
+            for (int i = 0; i < ITERATIONS; i++) {
+                network.fit(data);
+            }
+            return memopt.budget().orElseThrow();
+        }
     }
 
     /** The end of a bucket has few examples, of which no plan follows. */
