@@ -4,6 +4,7 @@ package io.memopt.strategy;
 
 import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
+import io.memopt.allocator.nd4j.ReversedInputs;
 import io.memopt.listeners.training.TrainingTracker;
 import java.lang.ref.WeakReference;
 import java.util.List;
@@ -19,9 +20,10 @@ import org.slf4j.LoggerFactory;
  * Frees detached arrays that Deeplearning4j's layers leave to the Java garbage collector, as soon as they are dead. The
  * collector sees small Java objects and not the off-heap bytes behind them, so that such arrays pile up until the heap fills.
  *
- * <p>Only arrays whose death is certain are freed, and today these are the two of each batch normalisation; see {@link
+ * <p>Only arrays whose death is certain are freed, and these are the two of each batch normalisation; see {@link
  * NormalizationResidue} for why. In training they go with the backward pass that used them last. After inference a pass's
- * arrays stay until the next pass has replaced them, for the layer may still be asked for a backward pass. Not freed:
+ * arrays stay until the next pass has replaced them, for the layer may still be asked for a backward pass. What a bidirectional layer
+ * makes of a minibatch is not left to the collector at all, see {@link ReversedInputs}. Not freed:
  *
  * <ul>
  *   <li>results of {@code output()} and {@code feedForward()}: the caller may hold them, and nothing tells when it no longer
@@ -41,23 +43,31 @@ public final class GarbageRelease implements TrainingObserver, AutoCloseable {
     private final TrainingTracker tracker;
     private final List<Network> networks = new CopyOnWriteArrayList<>();
     private final LongAdder releasedBytes = new LongAdder();
+    private final ReversedInputs reversed;
+    private boolean closed;
     private volatile boolean failed;
 
     private GarbageRelease(TrainingTracker tracker) {
         this.tracker = tracker;
+        this.reversed = tracker.recording().reversedInputs();
     }
 
     /** Begins for all networks that {@code tracker} observes. */
     public static GarbageRelease begin(TrainingTracker tracker) {
         GarbageRelease release = new GarbageRelease(tracker);
         tracker.addObserver(release);
+        release.reversed.begin();
         return release;
     }
 
     /** Nothing more is freed; what is dead by then is the collector's. */
     @Override
-    public void close() {
+    public synchronized void close() {
         tracker.removeObserver(this);
+        if (!closed) {
+            closed = true;
+            reversed.end();
+        }
         networks.clear();
     }
 

@@ -32,6 +32,8 @@ public final class LayerMasks {
     };
 
     private final List<Slot> slots = new ArrayList<>();
+    /** What layers hold that is no view of their masks. */
+    private final List<INDArray> copies = new ArrayList<>();
 
     private LayerMasks() {}
 
@@ -90,19 +92,36 @@ public final class LayerMasks {
 
     /** Gives each layer the part of its mask for examples {@code from} to {@code to}, exclusive, of {@code examples}. */
     public void give(int from, int to, int examples) {
+        List<INDArray> before = take();
         slots.forEach(slot -> write(slot.layer, slot.field, part(slot.mask, from, to, examples)));
+        before.stream().filter(INDArray::closeable).forEach(INDArray::close);
     }
 
     /** Gives each layer its whole mask back. */
     public void restore() {
+        List<INDArray> before = take();
         slots.forEach(slot -> write(slot.layer, slot.field, slot.mask));
+        before.stream().filter(INDArray::closeable).forEach(INDArray::close);
     }
 
-    private static INDArray part(INDArray mask, int from, int to, int examples) {
-        long[] shape = mask.shape();
-        if (shape[0] == examples) {
+    /** Copies that were given, which no layer needs any more once it has been given others. */
+    private List<INDArray> take() {
+        List<INDArray> taken = List.copyOf(copies);
+        copies.clear();
+        return taken;
+    }
+
+    private INDArray part(INDArray mask, int from, int to, int examples) {
+        if (mask.size(0) == examples) {
             return rows(mask, from, to);
         }
+        INDArray copy = copy(mask, from, to, examples);
+        copies.add(copy);
+        return copy;
+    }
+
+    private static INDArray copy(INDArray mask, int from, int to, int examples) {
+        long[] shape = mask.shape();
         long steps = shape[0] / examples;
         long[] apart = new long[shape.length + 1];
         apart[0] = examples;
@@ -110,7 +129,7 @@ public final class LayerMasks {
         System.arraycopy(shape, 1, apart, 2, shape.length - 1);
         long[] together = shape.clone();
         together[0] = (to - from) * steps;
-        return rows(mask.dup('f').reshape('f', apart), from, to).dup('f').reshape('f', together);
+        return rows(mask.reshape('f', apart), from, to).dup('f').reshape('f', together);
     }
 
     private static INDArray rows(INDArray array, int from, int to) {

@@ -62,6 +62,7 @@ final class PassMemory {
         Map<Integer, ArenaPlan> plans = new HashMap<>();
         List<ScratchCall> calls = new ArrayList<>();
         UseBook book = MemoryHooks.borrowUses();
+        recording.reversedInputs().begin(); // as in training
         try {
             return RecordedPasses.record(recording, LOW, HIGH, batch -> {
                         UseWindow window = book.openWindow();
@@ -75,6 +76,7 @@ final class PassMemory {
                     })
                     .map(passes -> new PassMemory(passes, Map.copyOf(plans), withLeast(calls, scratch)));
         } finally {
+            recording.reversedInputs().end();
             scratch.ifPresent(its -> its.listener(null));
             MemoryHooks.returnUses(book);
         }

@@ -16,6 +16,7 @@ public final class Recording {
     private final MemoryLedger ledger =
             new MemoryLedger(new OwnerTable(), new WorkspaceTable(), CategoryRules::categoryOf);
     private final ScopeObservers observers = new ScopeObservers();
+    private final ReversedInputs reversedInputs = new ReversedInputs();
     private volatile @Nullable UseBook uses;
     private volatile @Nullable WorkspaceReuse reuse;
 
@@ -42,6 +43,11 @@ public final class Recording {
     /** Who serves workspace arrays from arenas; null while ND4J serves them all. */
     public @Nullable WorkspaceReuse reuse() {
         return reuse;
+    }
+
+    /** Where bidirectional layers put their reversed inputs. */
+    public ReversedInputs reversedInputs() {
+        return reversedInputs;
     }
 
     /** Has the arena of the calling thread give its memory back, if there is one. */

@@ -52,6 +52,13 @@ public final class TrackingCudaWorkspaceManager extends CudaWorkspaceManager {
         return workspace;
     }
 
+    /** A reversed input may lie in its pass instead, see {@link ReversedInputs}. */
+    @Override
+    public MemoryWorkspace scopeOutOfWorkspaces() {
+        MemoryWorkspace pass = MemoryHooks.recording().reversedInputs().scope(this);
+        return pass == null ? super.scopeOutOfWorkspaces() : pass;
+    }
+
     private boolean bypassed() {
         return getDebugMode() == DebugMode.BYPASS_EVERYTHING;
     }
