@@ -488,8 +488,9 @@ final class Session {
         }
     }
 
+    /** Whether all networks are. */
     boolean isPlanned() {
-        return reuse != null;
+        return reuse != null && excluded.isEmpty();
     }
 
     /** Begins to plan amid training; what has begun ends again when no plan for {@code examples} follows. */
@@ -498,12 +499,15 @@ final class Session {
         if (sizedBefore != null) {
             return OptionalLong.empty(); // it has an arena already, which a plan would only make smaller
         }
+        boolean plannedBefore = reuse != null;
+        boolean excludedBefore = excluded.contains(model);
         releaseGarbage();
         planReuse(null, ArenaOptions.DEFAULTS, false);
         PlannedReuse planned = reuse;
         if (planned == null) {
             return OptionalLong.empty();
         }
+        excluded.remove(model);
         OptionalLong bytes = OptionalLong.empty();
         try {
             planned.rehearse(model, sample);
@@ -511,7 +515,10 @@ final class Session {
         } catch (RuntimeException | OutOfMemoryError e) {
             log.debug("No plan amid training", e);
         }
-        if (bytes.isEmpty()) {
+        if (bytes.isEmpty() && excludedBefore) {
+            excluded.add(model);
+        }
+        if (bytes.isEmpty() && !plannedBefore) {
             reuse = null;
             planned.close();
         }

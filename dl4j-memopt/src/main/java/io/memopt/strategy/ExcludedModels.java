@@ -23,7 +23,12 @@ public final class ExcludedModels {
         models.removeIf(one -> one.refersTo(model) || one.refersTo(null));
     }
 
-    boolean contains(Model model) {
+    /** Whether none is left out. */
+    public boolean isEmpty() {
+        return models.stream().allMatch(one -> one.refersTo(null));
+    }
+
+    public boolean contains(Model model) {
         for (WeakReference<Model> one : models) {
             if (one.refersTo(model)) {
                 return true;

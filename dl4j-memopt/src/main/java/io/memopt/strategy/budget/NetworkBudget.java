@@ -74,6 +74,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
     /** A step of ours has trained the network. */
     private boolean hears;
 
+    private boolean scratchRelaxed;
     private boolean toldFew;
     private boolean toldWorker;
     /** Nobody knows what training takes, so that it goes on as it is. */
@@ -335,10 +336,19 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
             if (way.reuse() == Reuse.PLANNED) {
                 plan(model, now, held, way);
             }
-            // Some pass of a larger one may find no way at all within the limit beside the arena.
-            long beside = now.isLarger(held) ? NetworkScratch.UNLIMITED : way.scratchAloneBytes();
-            levers.scratch(model).ifPresent(way.withScratch(way.scratchBytes(), beside)::limit);
+            limitScratch(model, way, now.isLarger(held));
         }
+    }
+
+    /** Some pass of a larger minibatch may find no way at all within the limit beside the arena. */
+    private void limitScratch(Model model, Way way, boolean larger) {
+        if (larger) {
+            Way relaxed = way.withScratch(way.scratchBytes(), NetworkScratch.UNLIMITED);
+            levers.scratch(model).ifPresent(relaxed::limit);
+        } else if (scratchRelaxed) {
+            levers.scratch(model).ifPresent(way::limit);
+        }
+        scratchRelaxed = larger;
     }
 
     private void plan(Model model, BudgetOutcome now, HeldMinibatch held, Way way) {

@@ -30,8 +30,6 @@ final class StepTimes {
     private static final int UPDATE_GOES = 5;
 
     private static final int TIMINGS = 3;
-    /** Of an example while none was timed: a millisecond, so that an update is not all there is. */
-    private static final double UNKNOWN_NANOS = 1e6;
 
     private final ToDoubleFunction<PassKind> factor;
     private final ToDoubleFunction<Way> scratchNanos;
@@ -124,7 +122,7 @@ final class StepTimes {
         return plainByPart.entrySet().stream()
                 .min(Comparator.comparingDouble(its -> distance(its.getKey(), part)))
                 .map(its -> along(its.getKey(), its.getValue(), part))
-                .orElse(smallNanos.orElse(smallPart * UNKNOWN_NANOS) * part / smallPart);
+                .orElse(smallNanos.orElse(smallPart) * part / smallPart);
     }
 
     /** Time of {@code part} on the line that goes through a part of {@code size}; neither its start nor its slope is below 0. */
