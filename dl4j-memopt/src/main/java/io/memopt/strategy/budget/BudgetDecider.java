@@ -36,6 +36,7 @@ final class BudgetDecider {
     private final StepOptions asked;
     private final MemorySpace space;
     private final BudgetProfile profile;
+    private long trialBytes;
 
     /**
      * For the network of that {@code name}.
@@ -72,12 +73,13 @@ final class BudgetDecider {
      */
     BudgetReport decide(Model model, long limit, long others, PeakWindow peaks, boolean amidTraining) {
         long begun = System.nanoTime();
+        trialBytes = 0;
         Optional<String> key = profile.isKept() ? Optional.of(key(model)) : Optional.empty();
         Optional<BudgetProfile.Remembered> known = key.flatMap(profile::find)
                 .filter(choice -> !(amidTraining && choice.chosen().stateInFile()) && again(model, choice, limit));
         BudgetProfile.Remembered choice;
         try {
-            choice = known.orElseGet(() -> decidedAnew(model, limit, amidTraining));
+            choice = known.orElseGet(() -> decidedAnew(model, limit, others, amidTraining));
         } catch (BudgetException e) {
             long deciding = taken(peaks, others);
             deciding += deciding / MARGIN; // a decision that finds a way goes on to time it
@@ -105,6 +107,11 @@ final class BudgetDecider {
                 OptionalDouble.empty());
     }
 
+    /** Most bytes while passes with a few examples were tried for the latest decision; 0 for one that was remembered. */
+    long trialBytes() {
+        return trialBytes;
+    }
+
     /** What makes decisions comparable. */
     private String key(Model model) {
         return NetworkIdentity.of(model) + " " + HeldMinibatch.of(model).shapes() + " " + options + " "
@@ -127,10 +134,14 @@ final class BudgetDecider {
         return served;
     }
 
-    private BudgetProfile.Remembered decidedAnew(Model model, long limit, boolean amidTraining) {
+    private BudgetProfile.Remembered decidedAnew(Model model, long limit, long others, boolean amidTraining) {
         long kept = levers.scratch(model).map(NetworkScratch::keptBytes).orElse(0L);
         Terms terms = Terms.of(model, levers.guards(), options, asked, limit, kept, amidTraining);
-        BudgetPlanner.Decision decision = BudgetPlanner.decide(model, tracker, levers, modes, terms);
+        BudgetPlanner.Decision decision;
+        try (PeakWindow trial = tracker.recording().ledger().openPeakWindow()) {
+            decision =
+                    BudgetPlanner.decide(model, tracker, levers, modes, terms, () -> trialBytes = taken(trial, others));
+        }
         List<BudgetRow> rows =
                 decision.prices().ways().stream().map(way -> row(decision, way)).toList();
         return new BudgetProfile.Remembered(

@@ -16,7 +16,7 @@ final class BudgetOutcome implements AutoCloseable {
     private static final double NANOS_PER_MILLI = 1e6;
 
     private final BudgetReport decided;
-    private final long stateBytes;
+    private final long trialBytes;
     private final ActualPeak actual;
     private final long minibatchBytes;
     private final String minibatchShapes;
@@ -26,12 +26,12 @@ final class BudgetOutcome implements AutoCloseable {
     /**
      * For {@code minibatch}.
      *
-     * @param stateBytes of the updater's state when that was decided
+     * @param trialBytes most while passes with a few examples were tried for it, without the updater's state
      * @param actual closed with this
      */
-    BudgetOutcome(BudgetReport decided, HeldMinibatch minibatch, long stateBytes, ActualPeak actual) {
+    BudgetOutcome(BudgetReport decided, HeldMinibatch minibatch, long trialBytes, ActualPeak actual) {
         this.decided = decided;
-        this.stateBytes = stateBytes;
+        this.trialBytes = trialBytes;
         this.actual = actual;
         this.minibatchBytes = minibatch.bytes();
         this.minibatchShapes = minibatch.shapes();
@@ -50,9 +50,9 @@ final class BudgetOutcome implements AutoCloseable {
         return minibatch.bytes() > minibatchBytes;
     }
 
-    /** Bytes that another decision should take, for {@code minibatch} and with {@code state} of the updater, as this one did. */
-    long decidingBytes(HeldMinibatch minibatch, long state) {
-        return decided.decidingBytes() + state - stateBytes + minibatch.bytes() - minibatchBytes;
+    /** Bytes that passes with a few examples of {@code minibatch} take at least for another decision, beside {@code state} of the updater. */
+    long trialBytes(HeldMinibatch minibatch, long state) {
+        return trialBytes + state + minibatch.bytes() - minibatchBytes;
     }
 
     /** Whether {@code minibatch} has no larger examples than the one that was decided for. */

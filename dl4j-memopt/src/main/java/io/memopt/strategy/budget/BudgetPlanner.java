@@ -90,14 +90,17 @@ final class BudgetPlanner {
      * Decides.
      *
      * @param modes of the layers of {@code model}, which the way that is chosen decides about
+     * @param tried runs once passes with a few examples are over
      * @throws BudgetException if no way fits; nothing else is in effect then
      */
-    static Decision decide(Model model, TrainingTracker tracker, BudgetLevers levers, LayerModes modes, Terms terms) {
+    static Decision decide(
+            Model model, TrainingTracker tracker, BudgetLevers levers, LayerModes modes, Terms terms, Runnable tried) {
         HeldMinibatch held = HeldMinibatch.of(model);
         levers.reuse(model, Reuse.RELEASED);
         Optional<NetworkScratch> scratch = levers.scratch(model);
         scratch.ifPresent(its -> its.limit(0, 0)); // what convolutions take is found out for whole minibatches
         Trial trial = Trial.of(model, tracker, held, terms, modes, scratch);
+        tried.run();
         return new BudgetPlanner(model, tracker, levers, modes, held, terms, trial).decide();
     }
 

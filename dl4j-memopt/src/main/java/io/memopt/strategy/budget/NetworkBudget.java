@@ -178,7 +178,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
             BudgetReport decided = decider.decide(model, limit, others, fresh, outcome != null);
             HeldMinibatch held = HeldMinibatch.of(model);
             ActualPeak actual = new ActualPeak(ledger, space, name, fresh, begun, held.bytes());
-            keep(new BudgetOutcome(decided, held, state, actual));
+            keep(new BudgetOutcome(decided, held, decider.trialBytes() - state, actual));
         } catch (BudgetException e) {
             undo(model, fresh);
             throw e;
@@ -240,7 +240,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         if (!isToBeDecided(before, held)) {
             return false;
         }
-        long taken = before.decidingBytes(held, UpdaterState.bytes(model));
+        long taken = before.trialBytes(held, UpdaterState.bytes(model));
         if (taken > before.decided().limitBytes()) {
             refusedBytes = held.bytes();
             tell(Told.REFUSED, before, held, " To decide for it would take " + ByteSize.format(taken) + ".");
