@@ -88,9 +88,14 @@ record PriceList(int batch, Priced plain, List<Priced> ways) {
             return memory.bytes(Reuse.RELEASED, PassMemory.HIGH).orElse(0) + flat.gradients();
         }
 
-        /** Bytes while a plan for passes that take {@code memory} is rehearsed, before there is a state of the updater. */
+        /**
+         * Bytes while a plan for passes that take {@code memory} is rehearsed for a decision: without the plan, then under it with a copy
+         * of the gradients, before there is a state of the updater.
+         */
         long takesRehearsal(PassMemory memory) {
-            return heldBytes() + rehearsalBytes(memory) + SMALL_BYTES;
+            long without = memory.bytes(Reuse.RELEASED, PassMemory.HIGH).orElse(0);
+            long under = memory.bytes(Reuse.PLANNED, PassMemory.HIGH).orElse(0) + flat.gradients();
+            return heldBytes() + Math.max(without, under) + SMALL_BYTES;
         }
 
         /** Bytes, at most, while passes of a copy in another precision are tried that take no more than {@code memory}. */
