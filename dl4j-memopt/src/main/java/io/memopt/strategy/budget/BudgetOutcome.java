@@ -16,6 +16,7 @@ final class BudgetOutcome implements AutoCloseable {
     private static final double NANOS_PER_MILLI = 1e6;
 
     private final BudgetReport decided;
+    private final Way way;
     private final long trialBytes;
     private final ActualPeak actual;
     private final long minibatchBytes;
@@ -31,6 +32,7 @@ final class BudgetOutcome implements AutoCloseable {
      */
     BudgetOutcome(BudgetReport decided, HeldMinibatch minibatch, long trialBytes, ActualPeak actual) {
         this.decided = decided;
+        this.way = Way.of(decided.chosen());
         this.trialBytes = trialBytes;
         this.actual = actual;
         this.minibatchBytes = minibatch.bytes();
@@ -43,7 +45,7 @@ final class BudgetOutcome implements AutoCloseable {
     }
 
     Way way() {
-        return Way.of(decided.chosen());
+        return way;
     }
 
     boolean isLarger(HeldMinibatch minibatch) {
@@ -80,6 +82,12 @@ final class BudgetOutcome implements AutoCloseable {
     /** A pass outside training is over. */
     void passEnded() {
         actual.passEnded();
+    }
+
+    /** Most bytes of an iteration that took more than the budget; 0 if none did. */
+    long exceedingBytes() {
+        long peak = actual.bytes().orElse(0);
+        return peak > decided.limitBytes() ? peak : 0;
     }
 
     /** With what came of it so far. */

@@ -298,14 +298,13 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
     }
 
     private void tellIfExceeded(BudgetOutcome now) {
-        long peak = now.report().actualPeakBytes().orElse(0);
-        long limit = now.decided().limitBytes();
-        if (peak > limit && told.add(Told.EXCEEDED)) {
+        long peak = now.exceedingBytes();
+        if (peak > 0 && told.add(Told.EXCEEDED)) {
             log.warn(
                     "{} took {} in an iteration, its budget is {}. memopt.summary() tells by whom.",
                     name,
                     ByteSize.format(peak),
-                    ByteSize.format(limit));
+                    ByteSize.format(now.decided().limitBytes()));
         }
     }
 
