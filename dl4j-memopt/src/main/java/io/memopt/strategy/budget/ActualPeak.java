@@ -117,13 +117,17 @@ final class ActualPeak implements AutoCloseable {
         boolean own = (OWN.contains(owner.category()) && owner.network().equals(network))
                 || (account != null && account.threadId() == thread);
         boolean theirs = OWN.contains(owner.category()) && !owner.network().equals(network);
-        boolean scalar = allocation.kind() == AllocationKind.DETACHED && allocation.roundedBytes() <= SCALAR_BYTES;
-        boolean earlier = scalar || theirs || allocation.timeNanos() - sinceNanos < 0;
+        boolean earlier = isScalar(allocation) || theirs || allocation.timeNanos() - sinceNanos < 0;
         if (earlier && !own) {
             sums.earlierBytes += allocation.roundedBytes();
         } else if (allocation.kind() == AllocationKind.DETACHED && owner.category() == Category.INPUT) {
             sums.inputBytes += allocation.roundedBytes();
         }
+    }
+
+    /** Whether it is one of those that are left out. */
+    static boolean isScalar(LiveAllocation allocation) {
+        return allocation.kind() == AllocationKind.DETACHED && allocation.roundedBytes() <= SCALAR_BYTES;
     }
 
     @Override

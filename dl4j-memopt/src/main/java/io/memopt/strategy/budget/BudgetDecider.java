@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
-import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.recording.ByteSize;
-import io.memopt.allocator.recording.PeakWindow;
 import io.memopt.listeners.training.TrainingTracker;
 import io.memopt.strategy.NetworkIdentity;
 import io.memopt.strategy.Reuse;
@@ -34,7 +32,6 @@ final class BudgetDecider {
     private final LayerModes modes;
     private final BudgetOptions options;
     private final StepOptions asked;
-    private final MemorySpace space;
     private final BudgetProfile profile;
     private long trialBytes;
 
@@ -43,7 +40,6 @@ final class BudgetDecider {
      *
      * @param modes of its layers
      * @param asked what every way has to keep to
-     * @param space where bytes count
      */
     BudgetDecider(
             TrainingTracker tracker,
@@ -51,27 +47,24 @@ final class BudgetDecider {
             BudgetLevers levers,
             LayerModes modes,
             BudgetOptions options,
-            StepOptions asked,
-            MemorySpace space) {
+            StepOptions asked) {
         this.tracker = tracker;
         this.name = name;
         this.levers = levers;
         this.modes = modes;
         this.options = options;
         this.asked = asked;
-        this.space = space;
         this.profile = BudgetProfile.of(options.profile());
     }
 
     /**
      * Decides for the minibatch that {@code model} holds, and puts that into effect.
      *
-     * @param others bytes that others held before
-     * @param peaks opened before anything was done
+     * @param peak begun before anything was done
      * @param amidTraining whether the network is trained by another decision already
      * @throws BudgetException if no way to train fits
      */
-    BudgetReport decide(Model model, long limit, long others, PeakWindow peaks, boolean amidTraining) {
+    BudgetReport decide(Model model, long limit, DecisionPeak peak, boolean amidTraining) {
         long begun = System.nanoTime();
         trialBytes = 0;
         Optional<String> key = profile.isKept() ? Optional.of(key(model)) : Optional.empty();
@@ -79,13 +72,13 @@ final class BudgetDecider {
                 .filter(choice -> !(amidTraining && choice.chosen().stateInFile()) && again(model, choice, limit));
         BudgetProfile.Remembered choice;
         try {
-            choice = known.orElseGet(() -> decidedAnew(model, limit, others, amidTraining));
+            choice = known.orElseGet(() -> decidedAnew(model, limit, peak, amidTraining));
         } catch (BudgetException e) {
-            long deciding = taken(peaks, others);
+            long deciding = peak.bytes();
             deciding += deciding / MARGIN; // a decision that finds a way goes on to time it
             throw deciding > e.leastBytes() ? tooMuchToDecide(model, limit, deciding, e.how(), e.leastBytes()) : e;
         }
-        long deciding = taken(peaks, others);
+        long deciding = peak.bytes();
         if (deciding > limit) {
             BudgetRow chosen = choice.chosen();
             throw tooMuchToDecide(model, limit, deciding, chosen.strategy(), chosen.peakBytes());
@@ -134,22 +127,15 @@ final class BudgetDecider {
         return served;
     }
 
-    private BudgetProfile.Remembered decidedAnew(Model model, long limit, long others, boolean amidTraining) {
+    private BudgetProfile.Remembered decidedAnew(Model model, long limit, DecisionPeak peak, boolean amidTraining) {
         long kept = levers.scratch(model).map(NetworkScratch::keptBytes).orElse(0L);
         Terms terms = Terms.of(model, levers.guards(), options, asked, limit, kept, amidTraining);
-        BudgetPlanner.Decision decision;
-        try (PeakWindow trial = tracker.recording().ledger().openPeakWindow()) {
-            decision =
-                    BudgetPlanner.decide(model, tracker, levers, modes, terms, () -> trialBytes = taken(trial, others));
-        }
+        BudgetPlanner.Decision decision =
+                BudgetPlanner.decide(model, tracker, levers, modes, terms, () -> trialBytes = peak.bytes());
         List<BudgetRow> rows =
                 decision.prices().ways().stream().map(way -> row(decision, way)).toList();
         return new BudgetProfile.Remembered(
                 row(decision, decision.prices().plain()), row(decision, decision.chosen()), ParetoFront.of(rows));
-    }
-
-    private long taken(PeakWindow peaks, long others) {
-        return Math.max(0, peaks.take().reservedBytes(space) - others);
     }
 
     private BudgetException tooMuchToDecide(Model model, long limit, long deciding, String how, long training) {

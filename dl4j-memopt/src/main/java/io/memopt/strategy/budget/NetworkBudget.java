@@ -97,7 +97,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         this.options = options;
         this.asked = asked;
         this.blocks = new ThreadBlocks(tracker.recording());
-        this.decider = new BudgetDecider(tracker, name, levers, modes, options, asked, space);
+        this.decider = new BudgetDecider(tracker, name, levers, modes, options, asked);
         this.first = FirstMinibatch.await(model, tracker, this::decideFirst);
     }
 
@@ -172,10 +172,12 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         long others = Math.max(0, ledger.reservedBytes(space) - BudgetDecider.held(model));
         PeakWindow fresh = ledger.openPeakWindow();
         MemoryWorkspace current = Nd4j.getMemoryManager().getCurrentWorkspace();
+        DecisionPeak peak = new DecisionPeak(ledger, fresh, space, others);
         long state = UpdaterState.bytes(model);
         deciding = true;
+        tracker.addObserver(peak);
         try {
-            BudgetReport decided = decider.decide(model, limit, others, fresh, outcome != null);
+            BudgetReport decided = decider.decide(model, limit, peak, outcome != null);
             HeldMinibatch held = HeldMinibatch.of(model);
             ActualPeak actual = new ActualPeak(ledger, space, name, fresh, begun, held.bytes());
             keep(new BudgetOutcome(decided, held, decider.trialBytes() - state, actual));
@@ -194,6 +196,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
             }
             throw e;
         } finally {
+            tracker.removeObserver(peak);
             deciding = false;
         }
     }
