@@ -16,10 +16,10 @@ import java.util.Set;
 
 /**
  * Most bytes that iterations take in the way that was chosen, as a budget counts them: with one minibatch, however many the program
- * holds, and without what was there before the decision and is none of the network's own.
+ * holds, without what was there before the decision and is none of the network's own, and without arrays of others.
  *
  * <pre>
- *   actual = most reserved in an iteration - held from before by others - inputs + one minibatch
+ *   actual = most reserved in an iteration - held by others - inputs + one minibatch
  * </pre>
  *
  * <p>Cost: O(live allocations) for each of the first {@value #ALWAYS} iterations, and for one of {@value #EVERY} later on. Threading:
@@ -28,8 +28,8 @@ import java.util.Set;
 final class ActualPeak implements AutoCloseable {
     private static final int ALWAYS = 16;
     private static final int EVERY = 8;
-    /** Detached arrays up to this size are ND4J's own scalars, which wait for the Java collector; they are left out. */
-    private static final long SCALAR_BYTES = 256;
+    /** Arrays outside workspaces up to this size are ND4J's own scalars, which wait for the Java collector; they are left out. */
+    static final long SCALAR_BYTES = 256;
 
     private static final Set<Category> OWN =
             EnumSet.of(Category.PARAMETERS, Category.GRADIENTS, Category.UPDATER_STATE);
@@ -40,8 +40,8 @@ final class ActualPeak implements AutoCloseable {
     private final PeakWindow window;
     private final long sinceNanos;
     private final long minibatchBytes;
-    /** Held by others from before the decision when that was looked at last. */
-    private long earlierBytes;
+    /** Held by others when that was looked at last. */
+    private long othersBytes;
     /** Of minibatches, likewise. */
     private long inputBytes;
 
@@ -68,18 +68,33 @@ final class ActualPeak implements AutoCloseable {
         this.window = window;
         this.sinceNanos = sinceNanos;
         this.minibatchBytes = minibatchBytes;
-        this.earlierBytes = foreign(Thread.currentThread().getId()).earlierBytes;
+        this.othersBytes = foreign(Thread.currentThread().getId()).othersBytes;
+    }
+
+    /** The calling thread begins an iteration; what was reserved since the last one was for others. */
+    synchronized void iterationBegins() {
+        if (isLookedAt(iterations + 1)) {
+            Foreign now = foreign(Thread.currentThread().getId());
+            othersBytes = now.othersBytes;
+            inputBytes = now.inputBytes;
+        }
+        window.take(); // last, for the peak begins with what is held now, and the collector may be freeing what was
+        // just counted
+    }
+
+    private static boolean isLookedAt(long iteration) {
+        return iteration <= ALWAYS || iteration % EVERY == 0;
     }
 
     /** The calling thread has trained the network by one iteration. */
     synchronized void iterationEnded() {
         iterations++;
-        if (iterations <= ALWAYS || iterations % EVERY == 0) {
+        if (isLookedAt(iterations)) {
             Foreign now = foreign(Thread.currentThread().getId());
-            // What was there before, and minibatches that are garbage, are collected at a moment that nobody knows.
-            long others = Math.max(earlierBytes, now.earlierBytes) + Math.max(inputBytes, now.inputBytes);
+            // What is garbage of others, and of minibatches, is collected at a moment that nobody knows.
+            long others = Math.max(othersBytes, now.othersBytes) + Math.max(inputBytes, now.inputBytes);
             long own = window.take().reservedBytes(space) - others + minibatchBytes;
-            earlierBytes = now.earlierBytes;
+            othersBytes = now.othersBytes;
             inputBytes = now.inputBytes;
             peak = Math.max(peak, own);
         }
@@ -95,9 +110,9 @@ final class ActualPeak implements AutoCloseable {
         return iterations == 0 ? OptionalLong.empty() : OptionalLong.of(peak);
     }
 
-    /** What is none of the network's own: from before the decision, and inputs of later. */
+    /** What is none of the network's own, and inputs. */
     private static final class Foreign {
-        private long earlierBytes;
+        private long othersBytes;
         private long inputBytes;
     }
 
@@ -113,21 +128,23 @@ final class ActualPeak implements AutoCloseable {
 
     private void add(Foreign sums, LiveAllocation allocation, long thread) {
         Owner owner = ledger.owners().ownerOf(allocation.owner());
-        WorkspaceAccount account = allocation.account();
-        boolean own = (OWN.contains(owner.category()) && owner.network().equals(network))
-                || (account != null && account.threadId() == thread);
-        boolean theirs = OWN.contains(owner.category()) && !owner.network().equals(network);
-        boolean earlier = isScalar(allocation) || theirs || allocation.timeNanos() - sinceNanos < 0;
-        if (earlier && !own) {
-            sums.earlierBytes += allocation.roundedBytes();
+        if (isOthers(allocation, owner, thread)) {
+            sums.othersBytes += allocation.roundedBytes();
         } else if (allocation.kind() == AllocationKind.DETACHED && owner.category() == Category.INPUT) {
             sums.inputBytes += allocation.roundedBytes();
         }
     }
 
-    /** Whether it is one of those that are left out. */
-    static boolean isScalar(LiveAllocation allocation) {
-        return allocation.kind() == AllocationKind.DETACHED && allocation.roundedBytes() <= SCALAR_BYTES;
+    /** An array of no network is the user's, or garbage of a network that is not attached. */
+    private boolean isOthers(LiveAllocation allocation, Owner owner, long thread) {
+        WorkspaceAccount account = allocation.account();
+        if (account != null) {
+            return account.threadId() != thread;
+        }
+        boolean earlier = allocation.timeNanos() - sinceNanos < 0 && !OWN.contains(owner.category());
+        return earlier
+                || allocation.roundedBytes() <= SCALAR_BYTES
+                || !owner.network().equals(network);
     }
 
     @Override

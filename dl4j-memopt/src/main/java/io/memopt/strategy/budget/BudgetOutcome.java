@@ -76,7 +76,7 @@ final class BudgetOutcome implements AutoCloseable {
 
     /** What was reserved since the last iteration is not training's. */
     void iterationBegins() {
-        actual.passEnded();
+        actual.iterationBegins();
     }
 
     /** A pass outside training is over. */

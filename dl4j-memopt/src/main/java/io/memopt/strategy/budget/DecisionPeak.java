@@ -2,74 +2,88 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
-import io.memopt.allocator.event.ExtraPass;
+import io.memopt.allocator.event.AllocationKind;
+import io.memopt.allocator.event.DeferredSink;
+import io.memopt.allocator.event.EventCode;
+import io.memopt.allocator.event.EventKind;
+import io.memopt.allocator.event.EventSource;
 import io.memopt.allocator.event.MemorySpace;
-import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.recording.MemoryLedger;
-import io.memopt.allocator.recording.PeakWindow;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.HashMap;
+import java.util.Map;
 
 /**
- * Most bytes that a decision takes, without those that others hold from before it, and without scalars of earlier passes: those wait for
- * the Java collector, so that how many there are depends on the machine. Looked at after each pass.
+ * Most bytes that a decision takes: what the network held before it, and what the thread that decides has allocated since. Left out is
+ * what other threads allocate meanwhile, as those that prepare data do, and scalars: they wait for the Java collector, so that how many
+ * there are depends on the machine.
  *
- * <p>Threading: confined to the thread that decides; passes of other threads are not looked at.
+ * <p>Threading: created by the thread that decides; hears of all.
  */
-final class DecisionPeak implements TrainingObserver {
+final class DecisionPeak implements DeferredSink, AutoCloseable {
     private final MemoryLedger ledger;
-    private final PeakWindow window;
     private final MemorySpace space;
-    private final long others;
-    private final Thread thread = Thread.currentThread();
-    private final long begunNanos = System.nanoTime();
-    /** That earlier passes have left; some of them may have been collected since. */
-    private long scalars;
-
+    private final long thread = Thread.currentThread().getId();
+    private final Map<Long, Long> bytesByAddress = new HashMap<>();
+    private EventSource source = EventSource.NONE;
+    private long now;
     private long peak;
 
     /**
      * Begins now.
      *
-     * @param window just opened, and read by nobody else meanwhile
-     * @param others bytes that others hold in {@code space}
+     * @param heldBytes of the network in {@code space}
      */
-    DecisionPeak(MemoryLedger ledger, PeakWindow window, MemorySpace space, long others) {
+    DecisionPeak(MemoryLedger ledger, MemorySpace space, long heldBytes) {
         this.ledger = ledger;
-        this.window = window;
         this.space = space;
-        this.others = others;
+        this.now = heldBytes;
+        this.peak = heldBytes;
+        ledger.addSink(this);
     }
 
     @Override
-    public void extraPass(String network, ExtraPass kind) {
-        if (Thread.currentThread() == thread) {
-            look();
+    public synchronized void heardFrom(EventSource its) {
+        source = its;
+    }
+
+    @Override
+    public synchronized void accept(
+            int code, long timeNanos, long by, int owner, int workspace, long address, long bytes, long extra) {
+        EventKind kind = EventCode.kind(code);
+        if (kind == EventKind.ALLOCATE && EventCode.space(code) == space && by == thread) {
+            allocated(EventCode.allocation(code), address, extra);
+        } else if (kind == EventKind.FREE) {
+            Long freed = bytesByAddress.remove(address);
+            now -= freed == null ? 0 : freed;
+        }
+    }
+
+    private void allocated(AllocationKind kind, long address, long bytes) {
+        boolean scalar = kind == AllocationKind.DETACHED && bytes <= ActualPeak.SCALAR_BYTES;
+        if (kind.ownsMemory() && !scalar) {
+            bytesByAddress.put(address, bytes);
+            now += bytes;
+            peak = Math.max(peak, now);
         }
     }
 
     /** Most until now. */
     long bytes() {
-        look();
+        source().post();
+        return peak();
+    }
+
+    private synchronized EventSource source() {
+        return source;
+    }
+
+    private synchronized long peak() {
         return peak;
     }
 
-    /** Cost: O(live allocations) if more is held than ever before, else none that matters beside a pass. */
-    private void look() {
-        long held = window.take().reservedBytes(space) - others;
-        if (held > peak) {
-            peak = Math.max(peak, held - scalars);
-            scalars = scalarBytes();
-        }
-    }
-
-    private long scalarBytes() {
-        AtomicLong bytes = new AtomicLong();
-        ledger.forEachLive((key, allocation) -> {
-            boolean ours = allocation.timeNanos() - begunNanos >= 0;
-            if (ours && allocation.space() == space && ActualPeak.isScalar(allocation)) {
-                bytes.addAndGet(allocation.roundedBytes());
-            }
-        });
-        return bytes.get();
+    /** Counts no more. */
+    @Override
+    public void close() {
+        ledger.removeSink(this);
     }
 }

@@ -169,14 +169,11 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         blocks.giveBack();
         MemoryLedger ledger = tracker.recording().ledger();
         long begun = System.nanoTime();
-        long others = Math.max(0, ledger.reservedBytes(space) - BudgetDecider.held(model));
         PeakWindow fresh = ledger.openPeakWindow();
         MemoryWorkspace current = Nd4j.getMemoryManager().getCurrentWorkspace();
-        DecisionPeak peak = new DecisionPeak(ledger, fresh, space, others);
         long state = UpdaterState.bytes(model);
         deciding = true;
-        tracker.addObserver(peak);
-        try {
+        try (DecisionPeak peak = new DecisionPeak(ledger, space, BudgetDecider.held(model))) {
             BudgetReport decided = decider.decide(model, limit, peak, outcome != null);
             HeldMinibatch held = HeldMinibatch.of(model);
             ActualPeak actual = new ActualPeak(ledger, space, name, fresh, begun, held.bytes());
@@ -196,7 +193,6 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
             }
             throw e;
         } finally {
-            tracker.removeObserver(peak);
             deciding = false;
         }
     }

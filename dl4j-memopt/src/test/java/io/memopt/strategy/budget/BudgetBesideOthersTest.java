@@ -13,6 +13,9 @@ import io.memopt.MemOptConfig;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.strategy.Reuse;
 import io.memopt.testing.Networks;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -23,6 +26,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
@@ -101,6 +106,29 @@ class BudgetBesideOthersTest {
             BudgetReport report = memopt.budget().orElseThrow();
             assertThat(report.chosen().reuse()).isEqualTo(percent > 200 ? Reuse.RELEASED : Reuse.PLANNED);
             assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(limit);
+        }
+    }
+
+    /** Those of the user, garbage of a network that nobody attached, and workspaces of another thread. */
+    @Test
+    void arraysThatOthersMakeBetweenIterations_areNotCounted() {
+        Networks each = Networks.LENET;
+        DataSet data = each.data(BATCH, 0);
+        long limit = least(each.create(WorkspaceMode.ENABLED), data) * 102 / 100;
+        Model network = each.create(WorkspaceMode.ENABLED);
+        Model stranger = each.create(WorkspaceMode.ENABLED);
+        try (MemOpt memopt = MemOpt.attach(network, budget(limit))) {
+            List<INDArray> kept = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                Networks.fit(network, data);
+                Networks.fit(stranger, data);
+                kept.add(Nd4j.create(DataType.INT8, limit / 8));
+                CompletableFuture.runAsync(() -> Networks.fit(stranger, data)).join();
+            }
+
+            BudgetReport report = memopt.budget().orElseThrow();
+            assertThat(report.actualPeakBytes().orElseThrow()).isBetween(limit / 2, limit);
+            assertThat(kept).hasSize(4);
         }
     }
 

@@ -8,6 +8,7 @@ import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.event.TrainingObserver;
 import io.memopt.allocator.nd4j.Recording;
 import io.memopt.allocator.nd4j.ScopeObserver;
+import io.memopt.allocator.recording.MemoryLedger;
 import java.lang.ref.Cleaner;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -305,7 +306,20 @@ public final class TrainingTracker implements ScopeObserver {
         if (known != null) {
             return known;
         }
-        return add(new TrackedNetwork(freeName(model), model, model, recording), model);
+        String name = freeName(model);
+        disown(name);
+        return add(new TrackedNetwork(name, model, model, recording), model);
+    }
+
+    /** What an earlier network of that {@code name} still holds is nobody's from now on, lest it be counted as the next one's. */
+    private void disown(String name) {
+        MemoryLedger ledger = recording.ledger();
+        ledger.forEachLive((key, allocation) -> {
+            Owner owner = ledger.owners().ownerOf(allocation.owner());
+            if (allocation.account() == null && owner.network().equals(name)) {
+                ledger.reclassify(key, "", owner.category());
+            }
+        });
     }
 
     private TrackedNetwork add(TrackedNetwork added, Model model) {

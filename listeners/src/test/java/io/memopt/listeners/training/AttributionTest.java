@@ -95,6 +95,29 @@ class AttributionTest {
         assertThat(ledger.inUseBytes(Category.INPUT)).isPositive();
     }
 
+    @Test
+    void nameThatIsGivenAgain_hasOnlyWhatTheNextNetworkHolds() {
+        Model earlier = Networks.LENET.create(WorkspaceMode.ENABLED);
+        Model next = Networks.LENET.create(WorkspaceMode.ENABLED);
+        TrainingTracker tracker = new TrainingTracker(MemoryHooks.install());
+        String name = tracker.track(earlier);
+        tracker.untrack(earlier);
+
+        assertThat(tracker.track(next)).isEqualTo(name);
+
+        assertThat(parameterBytes(name)).isEqualTo(next.params().length() * 4);
+        assertThat(parameterBytes("")).isEqualTo(earlier.params().length() * 4);
+        tracker.close();
+    }
+
+    private long parameterBytes(String network) {
+        return ledger.usage().stream()
+                .filter(usage -> usage.owner().category() == Category.PARAMETERS
+                        && usage.owner().network().equals(network))
+                .mapToLong(OwnerUsage::liveBytes)
+                .sum();
+    }
+
     @ParameterizedTest
     @EnumSource(
             value = Networks.class,
