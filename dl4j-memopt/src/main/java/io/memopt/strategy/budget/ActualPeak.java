@@ -6,6 +6,7 @@ import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
+import io.memopt.allocator.event.Phase;
 import io.memopt.allocator.recording.LiveAllocation;
 import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
@@ -33,6 +34,8 @@ final class ActualPeak implements AutoCloseable {
 
     private static final Set<Category> OWN =
             EnumSet.of(Category.PARAMETERS, Category.GRADIENTS, Category.UPDATER_STATE);
+
+    private static final Set<Phase> OUTSIDE = EnumSet.of(Phase.INFERENCE, Phase.EVALUATION);
 
     private final MemoryLedger ledger;
     private final MemorySpace space;
@@ -135,16 +138,16 @@ final class ActualPeak implements AutoCloseable {
         }
     }
 
-    /** An array of no network is the user's, or garbage of a network that is not attached. */
+    /** An array of no network is the user's, or garbage of a network that is not attached; one of inference is a result, or garbage. */
     private boolean isOthers(LiveAllocation allocation, Owner owner, long thread) {
         WorkspaceAccount account = allocation.account();
         if (account != null) {
             return account.threadId() != thread;
         }
         boolean earlier = allocation.timeNanos() - sinceNanos < 0 && !OWN.contains(owner.category());
-        return earlier
-                || allocation.roundedBytes() <= SCALAR_BYTES
-                || !owner.network().equals(network);
+        boolean scalar = allocation.roundedBytes() <= SCALAR_BYTES;
+        boolean training = owner.network().equals(network) && !OUTSIDE.contains(owner.phase());
+        return earlier || scalar || !(training || owner.category() == Category.HELPER_SCRATCH);
     }
 
     @Override
