@@ -159,6 +159,9 @@ public final class MemOpt implements AutoCloseable {
             }
             boolean steps = !config.step().equals(StepOptions.PLAIN)
                     || config.guard().mode().guards();
+            if (config.guard().mode().guards()) {
+                session.makeGradients(network);
+            }
             if (config.budget().isSet()) {
                 session.keepBudget(network, config);
             } else if (steps) {

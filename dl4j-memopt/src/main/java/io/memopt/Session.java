@@ -18,6 +18,7 @@ import io.memopt.allocator.nd4j.NativeTemporaries;
 import io.memopt.allocator.nd4j.Nd4jFacts;
 import io.memopt.allocator.pool.DeviceReconciliation;
 import io.memopt.allocator.pool.PoolStatistics;
+import io.memopt.allocator.recording.ByteSize;
 import io.memopt.allocator.recording.EventRing;
 import io.memopt.allocator.recording.GarbageCollectionWatch;
 import io.memopt.allocator.recording.MemoryLedger;
@@ -449,6 +450,23 @@ final class Session {
             steps = its;
         }
         its.attach(model, options, guard, arriving);
+    }
+
+    /**
+     * A ComputationGraph makes the array of its gradients before its first step begins, where no guard sees it run out of memory; so it
+     * is made now. Without room for it the graph cannot be trained, whatever else is given back.
+     */
+    void makeGradients(Model model) {
+        try {
+            NetworkAccess.flatGradients(model);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            log.warn(
+                    "There is no room for the {} of gradients of {}, without which it cannot be trained.",
+                    ByteSize.format(
+                            model.numParams() * model.params().dataType().width()),
+                    nameOf(model),
+                    e);
+        }
     }
 
     /** A new guard, whose recoveries count; null when {@code options} ask for none. */

@@ -214,6 +214,7 @@ class GuardCompanyTest {
         for (int site : new int[] {3, 30, 90}) {
             assertThat(decides(Networks.LENET, site)).isTrue();
         }
+        assertThat(decides(Networks.RESIDUAL_GRAPH, 1)).isTrue();
     }
 
     /** Sites a hundred apart, in the decision and the iteration after it. */

@@ -11,7 +11,9 @@ import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.testing.Networks;
 import io.memopt.verify.TwinRun;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.deeplearning4j.datasets.iterator.utilty.ListDataSetIterator;
 import org.deeplearning4j.earlystopping.EarlyStoppingConfiguration;
 import org.deeplearning4j.earlystopping.EarlyStoppingResult;
@@ -35,6 +37,7 @@ import org.nd4j.linalg.dataset.DataSet;
 class BudgetCompanyTest {
     private static final int BATCH = 12;
     private static final int EVALUATED_EVERY = 4;
+    private static final int MINIBATCHES = 7;
 
     @AfterEach
     void uninstall() {
@@ -59,17 +62,22 @@ class BudgetCompanyTest {
     @Test
     void earlyStopping_equalsPlain() {
         EarlyStoppingResult<MultiLayerNetwork> plain = stopEarly(0);
-        EarlyStoppingResult<MultiLayerNetwork> tight = stopEarly(leastBudget(Networks.LENET, 2 * BATCH));
+        EarlyStoppingResult<MultiLayerNetwork> tight =
+                stopEarly(leastBudget(Networks.LENET, Networks.LENET.data(2 * BATCH, 0)));
 
         assertThat(tight.getScoreVsEpoch()).isEqualTo(plain.getScoreVsEpoch());
         assertThat(tight.getBestModel().params()).isEqualTo(plain.getBestModel().params());
     }
 
     private static void trainBothWays(Networks each, int iterations) {
-        long least = leastBudget(each, BATCH);
+        DataSet largest = IntStream.range(0, MINIBATCHES)
+                .mapToObj(i -> each.data(BATCH, i))
+                .max(Comparator.comparingLong(data -> data.getFeatures().length()))
+                .orElseThrow();
+        long least = leastBudget(each, largest);
         List<Double> scores = new ArrayList<>();
         TwinRun.of(() -> listened(each, scores), (model, i) -> {
-                    Networks.fit(model, each.data(BATCH, i % 7));
+                    Networks.fit(model, each.data(BATCH, i % MINIBATCHES));
                     if (i % EVALUATED_EVERY == 0) {
                         evaluate(model, each.data(BATCH / 2, i));
                     }
@@ -78,6 +86,7 @@ class BudgetCompanyTest {
                 .compare(model -> {
                     MemOpt memopt = MemOpt.attach(
                             model, MemOptConfig.builder().budget(least + " B").build());
+                    memopt.rehearse(largest);
                     return () -> {
                         BudgetReport report = memopt.budget().orElseThrow();
                         assertThat(report.actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(report.limitBytes());
@@ -108,11 +117,11 @@ class BudgetCompanyTest {
         }
     }
 
-    private static long leastBudget(Networks each, int batch) {
+    private static long leastBudget(Networks each, DataSet data) {
         Model model = each.create(WorkspaceMode.ENABLED);
         try (MemOpt memopt =
                 MemOpt.attach(model, MemOptConfig.builder().budget("1 KB").build())) {
-            return catchThrowableOfType(BudgetException.class, () -> memopt.rehearse(each.data(batch, 0)))
+            return catchThrowableOfType(BudgetException.class, () -> memopt.rehearse(data))
                     .leastBytes();
         }
     }
