@@ -61,7 +61,7 @@ final class BudgetDecider {
      * Decides for the minibatch that {@code model} holds, and puts that into effect.
      *
      * @param peak begun before anything was done
-     * @param amidTraining whether the network is trained by another decision already
+     * @param amidTraining whether the network is trained by another decision already; what fits is taken then even if finding it did not
      * @throws BudgetException if no way to train fits
      */
     BudgetReport decide(Model model, long limit, DecisionPeak peak, boolean amidTraining) {
@@ -79,7 +79,7 @@ final class BudgetDecider {
             throw deciding > e.leastBytes() ? tooMuchToDecide(model, limit, deciding, e.how(), e.leastBytes()) : e;
         }
         long deciding = peak.bytes();
-        if (deciding > limit) {
+        if (deciding > limit && !amidTraining) {
             BudgetRow chosen = choice.chosen();
             throw tooMuchToDecide(model, limit, deciding, chosen.strategy(), chosen.peakBytes());
         }

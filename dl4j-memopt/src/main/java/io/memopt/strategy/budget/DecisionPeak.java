@@ -50,9 +50,14 @@ final class DecisionPeak implements DeferredSink, AutoCloseable {
     public synchronized void accept(
             int code, long timeNanos, long by, int owner, int workspace, long address, long bytes, long extra) {
         EventKind kind = EventCode.kind(code);
-        if (kind == EventKind.ALLOCATE && EventCode.space(code) == space && by == thread) {
+        boolean allocates = kind == EventKind.ALLOCATE;
+        if (!(allocates || kind == EventKind.FREE)
+                || !EventCode.allocation(code).ownsMemory()) {
+            return;
+        }
+        if (allocates && EventCode.space(code) == space && by == thread) {
             allocated(EventCode.allocation(code), address, extra);
-        } else if (kind == EventKind.FREE) {
+        } else if (!allocates) {
             Long freed = bytesByAddress.remove(address);
             now -= freed == null ? 0 : freed;
         }
@@ -60,7 +65,7 @@ final class DecisionPeak implements DeferredSink, AutoCloseable {
 
     private void allocated(AllocationKind kind, long address, long bytes) {
         boolean scalar = kind == AllocationKind.DETACHED && bytes <= ActualPeak.SCALAR_BYTES;
-        if (kind.ownsMemory() && !scalar) {
+        if (!scalar) {
             bytesByAddress.put(address, bytes);
             now += bytes;
             peak = Math.max(peak, now);

@@ -205,7 +205,16 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         outcome = next;
         told.clear();
         first.close();
-        log.info("{}", next.decided());
+        BudgetReport decided = next.decided();
+        log.info("{}", decided);
+        if (decided.decidingBytes() > decided.limitBytes()) {
+            log.warn(
+                    "{} took {} while its budget of {} was decided for {}; from now on it is kept.",
+                    name,
+                    ByteSize.format(decided.decidingBytes()),
+                    ByteSize.format(decided.limitBytes()),
+                    next.minibatchShapes());
+        }
     }
 
     /** Something unforeseen is no reason to stop training. */

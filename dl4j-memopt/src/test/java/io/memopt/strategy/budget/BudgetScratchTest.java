@@ -5,6 +5,7 @@ package io.memopt.strategy.budget;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.memopt.ErrorLog;
 import io.memopt.MemOpt;
 import io.memopt.MemOptConfig;
 import io.memopt.SimulatedEngine;
@@ -20,6 +21,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
@@ -107,6 +109,24 @@ class BudgetScratchTest {
         assertThat(report.decidingBytes()).as("%s", report).isLessThanOrEqualTo(report.limitBytes());
         assertThat(run.heldBytes()).isLessThanOrEqualTo(run.chosen().scratchAloneBytes());
         assertThat(run.chosen().strategy()).contains("convolutions");
+    }
+
+    /** Ways that were not measured for such minibatches yet are, beside the state of the updater: that may take more than the budget for once. */
+    @Test
+    void largerMinibatch_isDecidedFor_evenIfMeasuringItsConvolutionsTakesMore() {
+        Networks each = Networks.LENET;
+        long limit = least(each, 0);
+        List<DataSet> data = new ArrayList<>(Collections.nCopies(2, each.data(BATCH / 2, 0)));
+        data.addAll(Collections.nCopies(ITERATIONS, each.data(BATCH, 0)));
+        AtomicReference<BudgetReport> report = new AtomicReference<>();
+
+        String log = ErrorLog.of(() -> report.set(train(each.create(WorkspaceMode.ENABLED), data, budget(limit), 0)
+                .report()));
+
+        assertThat(report.get().batch()).isEqualTo(BATCH);
+        assertThat(report.get().actualPeakBytes().orElseThrow()).isLessThanOrEqualTo(limit);
+        assertThat(report.get().decidingBytes()).isGreaterThan(limit);
+        assertThat(log).containsOnlyOnce("from now on it is kept");
     }
 
     /** A limit of scratch memory decides which way a convolution goes, and nothing else does. */
