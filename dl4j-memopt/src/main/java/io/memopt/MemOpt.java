@@ -159,8 +159,8 @@ public final class MemOpt implements AutoCloseable {
             }
             boolean steps = !config.step().equals(StepOptions.PLAIN)
                     || config.guard().mode().guards();
-            if (config.guard().mode().guards()) {
-                session.makeGradients(network);
+            if (config.guard().mode().guards() && network instanceof ComputationGraph graph) {
+                session.makeGradients(graph);
             }
             if (config.budget().isSet()) {
                 session.keepBudget(network, config);

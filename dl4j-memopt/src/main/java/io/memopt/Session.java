@@ -110,6 +110,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Session {
     private static final Logger log = LoggerFactory.getLogger(Session.class);
+    private static final int GRADIENT_ATTEMPTS = 2;
     private static final double ABANDONED_SECONDS = 60;
     private static final Duration SAMPLE_EVERY = Duration.ofSeconds(1);
     private static final int MAX_ENDED = 16;
@@ -454,18 +455,22 @@ final class Session {
 
     /**
      * A ComputationGraph makes the array of its gradients before its first step begins, where no guard sees it run out of memory; so it
-     * is made now. Without room for it the graph cannot be trained, whatever else is given back.
+     * is made now, if need be once garbage has been collected.
      */
-    void makeGradients(Model model) {
-        try {
-            NetworkAccess.flatGradients(model);
-        } catch (RuntimeException | OutOfMemoryError e) {
-            log.warn(
-                    "There is no room for the {} of gradients of {}, without which it cannot be trained.",
-                    ByteSize.format(
-                            model.numParams() * model.params().dataType().width()),
-                    nameOf(model),
-                    e);
+    void makeGradients(ComputationGraph graph) {
+        for (int attempt = 0; graph.getFlattenedGradients() == null && attempt < GRADIENT_ATTEMPTS; attempt++) {
+            try {
+                NetworkAccess.flatGradients(graph);
+                tracker.classify(graph);
+            } catch (RuntimeException | OutOfMemoryError e) {
+                log.warn(
+                        "The {} of gradients of {} cannot be made, without which it cannot be trained.",
+                        ByteSize.format(
+                                graph.numParams() * graph.params().dataType().width()),
+                        nameOf(graph),
+                        e);
+                System.gc();
+            }
         }
     }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.memopt.strategy.budget;
 
-import io.memopt.allocator.event.AllocationKind;
 import io.memopt.allocator.event.Category;
 import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.event.Owner;
@@ -12,16 +11,20 @@ import io.memopt.allocator.recording.MemoryLedger;
 import io.memopt.allocator.recording.PeakWindow;
 import io.memopt.allocator.recording.WorkspaceAccount;
 import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Most bytes that iterations take in the way that was chosen, as a budget counts them: with one minibatch, however many the program
  * holds, without what was there before the decision and is none of the network's own, and without arrays of others.
  *
  * <pre>
- *   actual = most reserved in an iteration - held by others - inputs + one minibatch
+ *   actual = most reserved in an iteration - (held by others + inputs) + one minibatch
  * </pre>
+ *
+ * What others hold is looked at when an iteration begins and when it ends; of what they free or make in between, the more is left out.
  *
  * <p>Cost: O(live allocations) for each of the first {@value #ALWAYS} iterations, and for one of {@value #EVERY} later on. Threading:
  * safe; iterations are told on the training thread.
@@ -29,6 +32,8 @@ import java.util.Set;
 final class ActualPeak implements AutoCloseable {
     private static final int ALWAYS = 16;
     private static final int EVERY = 8;
+    /** Threads that train the network in turn, beyond which no more are remembered. */
+    private static final int MOST_THREADS = 64;
     /** Arrays outside workspaces up to this size are ND4J's own scalars, which wait for the Java collector; they are left out. */
     static final long SCALAR_BYTES = 256;
 
@@ -43,10 +48,13 @@ final class ActualPeak implements AutoCloseable {
     private final PeakWindow window;
     private final long sinceNanos;
     private final long minibatchBytes;
-    /** Held by others when that was looked at last. */
-    private long othersBytes;
-    /** Of minibatches, likewise. */
-    private long inputBytes;
+    private final long decidedNanos = System.nanoTime();
+    /** Of arrays that the decision has left. */
+    private final Set<Long> ownAddresses;
+    /** That have trained the network. */
+    private final Set<Long> threads = new HashSet<>();
+    /** Held by others, or inputs, when that was looked at last. */
+    private long leftOutBytes;
 
     private long iterations;
     private long peak;
@@ -57,6 +65,7 @@ final class ActualPeak implements AutoCloseable {
      * @param window open; closed with this
      * @param sinceNanos when the decision began, as {@link System#nanoTime()}
      * @param minibatchBytes of the minibatch that was decided for
+     * @param ownAddresses of arrays that the decision has left, whose owner nobody knows
      */
     ActualPeak(
             MemoryLedger ledger,
@@ -64,25 +73,26 @@ final class ActualPeak implements AutoCloseable {
             String network,
             PeakWindow window,
             long sinceNanos,
-            long minibatchBytes) {
+            long minibatchBytes,
+            Set<Long> ownAddresses) {
         this.ledger = ledger;
         this.space = space;
         this.network = network;
         this.window = window;
         this.sinceNanos = sinceNanos;
         this.minibatchBytes = minibatchBytes;
-        this.othersBytes = foreign(Thread.currentThread().getId()).othersBytes;
+        this.ownAddresses = Set.copyOf(ownAddresses);
+        this.threads.add(Thread.currentThread().getId());
+        this.leftOutBytes = leftOut();
     }
 
     /** The calling thread begins an iteration; what was reserved since the last one was for others. */
     synchronized void iterationBegins() {
         if (isLookedAt(iterations + 1)) {
-            Foreign now = foreign(Thread.currentThread().getId());
-            othersBytes = now.othersBytes;
-            inputBytes = now.inputBytes;
+            leftOutBytes = leftOut();
         }
-        window.take(); // last, for the peak begins with what is held now, and the collector may be freeing what was
-        // just counted
+        // Last, for the peak begins with what is held now, and the collector may be freeing what was just counted.
+        window.take();
     }
 
     private static boolean isLookedAt(long iteration) {
@@ -92,13 +102,14 @@ final class ActualPeak implements AutoCloseable {
     /** The calling thread has trained the network by one iteration. */
     synchronized void iterationEnded() {
         iterations++;
+        if (threads.size() < MOST_THREADS) {
+            threads.add(Thread.currentThread().getId());
+        }
         if (isLookedAt(iterations)) {
-            Foreign now = foreign(Thread.currentThread().getId());
+            long now = leftOut();
             // What is garbage of others, and of minibatches, is collected at a moment that nobody knows.
-            long others = Math.max(othersBytes, now.othersBytes) + Math.max(inputBytes, now.inputBytes);
-            long own = window.take().reservedBytes(space) - others + minibatchBytes;
-            othersBytes = now.othersBytes;
-            inputBytes = now.inputBytes;
+            long own = window.take().reservedBytes(space) - Math.max(leftOutBytes, now) + minibatchBytes;
+            leftOutBytes = now;
             peak = Math.max(peak, own);
         }
     }
@@ -113,41 +124,32 @@ final class ActualPeak implements AutoCloseable {
         return iterations == 0 ? OptionalLong.empty() : OptionalLong.of(peak);
     }
 
-    /** What is none of the network's own, and inputs. */
-    private static final class Foreign {
-        private long othersBytes;
-        private long inputBytes;
-    }
-
-    private Foreign foreign(long thread) {
-        Foreign sums = new Foreign();
+    private long leftOut() {
+        AtomicLong sum = new AtomicLong();
         ledger.forEachLive((key, allocation) -> {
-            if (allocation.space() == space) {
-                add(sums, allocation, thread);
+            if (allocation.space() == space && isLeftOut(allocation)) {
+                sum.addAndGet(allocation.roundedBytes());
             }
         });
-        return sums;
-    }
-
-    private void add(Foreign sums, LiveAllocation allocation, long thread) {
-        Owner owner = ledger.owners().ownerOf(allocation.owner());
-        if (isOthers(allocation, owner, thread)) {
-            sums.othersBytes += allocation.roundedBytes();
-        } else if (allocation.kind() == AllocationKind.DETACHED && owner.category() == Category.INPUT) {
-            sums.inputBytes += allocation.roundedBytes();
-        }
+        return sum.get();
     }
 
     /** An array of no network is the user's, or garbage of a network that is not attached; one of inference is a result, or garbage. */
-    private boolean isOthers(LiveAllocation allocation, Owner owner, long thread) {
+    private boolean isLeftOut(LiveAllocation allocation) {
         WorkspaceAccount account = allocation.account();
         if (account != null) {
-            return account.threadId() != thread;
+            return !threads.contains(account.threadId());
         }
+        Owner owner = ledger.owners().ownerOf(allocation.owner());
         boolean earlier = allocation.timeNanos() - sinceNanos < 0 && !OWN.contains(owner.category());
         boolean scalar = allocation.roundedBytes() <= SCALAR_BYTES;
+        return earlier || scalar || owner.category() == Category.INPUT || !isOwn(allocation, owner);
+    }
+
+    private boolean isOwn(LiveAllocation allocation, Owner owner) {
         boolean training = owner.network().equals(network) && !OUTSIDE.contains(owner.phase());
-        return earlier || scalar || !(training || owner.category() == Category.HELPER_SCRATCH);
+        boolean ofDecision = allocation.timeNanos() - decidedNanos < 0 && ownAddresses.contains(allocation.address());
+        return training || ofDecision || owner.category() == Category.HELPER_SCRATCH;
     }
 
     @Override

@@ -76,7 +76,9 @@ final class BudgetDecider {
         } catch (BudgetException e) {
             long deciding = peak.bytes();
             deciding += deciding / MARGIN; // a decision that finds a way goes on to time it
-            throw deciding > e.leastBytes() ? tooMuchToDecide(model, limit, deciding, e.how(), e.leastBytes()) : e;
+            throw deciding > e.leastBytes() && !amidTraining
+                    ? tooMuchToDecide(model, limit, deciding, e.how(), e.leastBytes())
+                    : e;
         }
         long deciding = peak.bytes();
         if (deciding > limit && !amidTraining) {
@@ -130,8 +132,10 @@ final class BudgetDecider {
     private BudgetProfile.Remembered decidedAnew(Model model, long limit, DecisionPeak peak, boolean amidTraining) {
         long kept = levers.scratch(model).map(NetworkScratch::keptBytes).orElse(0L);
         Terms terms = Terms.of(model, levers.guards(), options, asked, limit, kept, amidTraining);
-        BudgetPlanner.Decision decision =
-                BudgetPlanner.decide(model, tracker, levers, modes, terms, () -> trialBytes = peak.bytes());
+        BudgetPlanner.Decision decision;
+        try (DecisionPeak trial = peak.another(held(model))) {
+            decision = BudgetPlanner.decide(model, tracker, levers, modes, terms, () -> trialBytes = trial.bytes());
+        }
         List<BudgetRow> rows =
                 decision.prices().ways().stream().map(way -> row(decision, way)).toList();
         return new BudgetProfile.Remembered(

@@ -13,8 +13,8 @@ import java.util.OptionalLong;
  * updater state, one minibatch with labels and masks, workspace blocks and arenas with what lies beside them, and detached arrays
  * that a pass makes. What does not: the Java heap, temporaries inside native operations and other native memory, other minibatches
  * that the program or a prefetching iterator holds, and results of inference. The actual peak is that of iterations in the way that
- * was chosen: neither the decision nor what was there before it counts. Arrays that other threads make meanwhile are in it, and
- * minibatches that were read ahead and that no network has seen yet.
+ * was chosen: neither the decision nor what was there before it counts, nor arrays of the program, scalars, and workspaces of threads
+ * that do not train the network.
  *
  * @param asked what the budget was given as
  * @param limitBytes the budget

@@ -11,6 +11,7 @@ import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.recording.MemoryLedger;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Most bytes that a decision takes: what the network held before it, and what the thread that decides has allocated since. Left out is
@@ -76,6 +77,21 @@ final class DecisionPeak implements DeferredSink, AutoCloseable {
     long bytes() {
         source().post();
         return peak();
+    }
+
+    /** Of what was allocated and is there still. */
+    Set<Long> addresses() {
+        source().post();
+        return known();
+    }
+
+    private synchronized Set<Long> known() {
+        return Set.copyOf(bytesByAddress.keySet());
+    }
+
+    /** One that begins now, with another {@code heldBytes}. */
+    DecisionPeak another(long heldBytes) {
+        return new DecisionPeak(ledger, space, heldBytes);
     }
 
     private synchronized EventSource source() {

@@ -174,9 +174,10 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         long state = UpdaterState.bytes(model);
         deciding = true;
         try (DecisionPeak peak = new DecisionPeak(ledger, space, BudgetDecider.held(model))) {
-            BudgetReport decided = decider.decide(model, limit, peak, outcome != null);
+            BudgetReport decided = decider.decide(model, limit, peak, isTrained());
             HeldMinibatch held = HeldMinibatch.of(model);
-            ActualPeak actual = new ActualPeak(ledger, space, name, fresh, begun, held.bytes());
+            tracker.classify(model);
+            ActualPeak actual = new ActualPeak(ledger, space, name, fresh, begun, held.bytes(), peak.addresses());
             keep(new BudgetOutcome(decided, held, decider.trialBytes() - state, actual));
         } catch (BudgetException e) {
             undo(model, fresh);
@@ -195,6 +196,12 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
         } finally {
             deciding = false;
         }
+    }
+
+    /** Whether an earlier decision has trained the network. */
+    private boolean isTrained() {
+        BudgetOutcome before = outcome;
+        return before != null && before.report().actualPeakBytes().isPresent();
     }
 
     private synchronized void keep(BudgetOutcome next) {

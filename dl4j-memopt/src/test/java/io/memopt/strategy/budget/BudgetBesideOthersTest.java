@@ -132,6 +132,26 @@ class BudgetBesideOthersTest {
         }
     }
 
+    /** Programs that hold one minibatch throughout are in other tests. */
+    @Test
+    void minibatchesThatAreMadeForEachIteration_areCountedOnce() {
+        Networks each = Networks.VGG;
+        long least = least(each.create(WorkspaceMode.ENABLED), each.data(BATCH, 0));
+        Model network = each.create(WorkspaceMode.ENABLED);
+        try (MemOpt memopt = MemOpt.attach(network, budget(least * 102 / 100))) {
+            List<DataSet> fed = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                fed.add(each.data(BATCH, i));
+                Networks.fit(network, fed.get(i));
+            }
+
+            BudgetReport report = memopt.budget().orElseThrow();
+            long minibatch = fed.get(0).getFeatures().length() * Float.BYTES;
+            assertThat(report.actualPeakBytes().orElseThrow())
+                    .isBetween(report.chosen().peakBytes() - minibatch / 2, report.limitBytes());
+        }
+    }
+
     /** The arena of the first is not there for the second to be decided in. */
     @Test
     void secondNetwork_isRefusedAsItIsAlone() {

@@ -218,16 +218,22 @@ class BudgetChoiceTest {
         long single = least(BudgetChoiceTest::normalised, data, plain().exactness(Exactness.REORDERED));
         long limit = single * 17 / 20;
 
-        BudgetReport report = train(
-                normalised(),
-                data,
-                plain().exactness(Exactness.LOSSY).budget(limit + " B").build(),
-                UNTIL_SCALED);
+        MemOptConfig config = plain().exactness(Exactness.LOSSY)
+                .budget(limit + " B")
+                .budgetProfile(folder.resolve("budgets.json"))
+                .build();
+
+        BudgetReport report = train(normalised(), data, config, UNTIL_SCALED);
+        BudgetReport again = train(normalised(), data, config, UNTIL_SCALED);
 
         assertThat(report.chosen().precision()).isEqualTo(Precision.MIXED_HALF);
         assertThat(report.chosen().exactness()).isEqualTo(Exactness.LOSSY);
         assertThat(report.toString()).contains("lossy").contains("mixed precision");
         assertMet(report);
+        assertThat(again.remembered()).isTrue();
+        assertThat(again.actualPeakBytes().orElseThrow())
+                .as("with the copy in half precision, which no pass has made")
+                .isCloseTo(report.actualPeakBytes().orElseThrow(), withinPercentage(1));
         assertThat(report.actualStepMillis().orElseThrow()).isPositive();
     }
 

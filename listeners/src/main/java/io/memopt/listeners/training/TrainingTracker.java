@@ -100,6 +100,14 @@ public final class TrainingTracker implements ScopeObserver {
         add(new TrackedNetwork(Owner.trialOf(name), copy, copy, recording), copy);
     }
 
+    /** Tells the ledger which arrays hold the parameters, gradients and updater state of {@code model} now, if it is observed. */
+    public void classify(Model model) {
+        TrackedNetwork known = find(model);
+        if (known != null) {
+            known.classifyFlatArrays();
+        }
+    }
+
     /** Forgets {@code model} and its copies; does nothing when it is not observed. */
     public void untrack(Model model) {
         copiesOf(model).forEach(this::untrack);
@@ -166,7 +174,7 @@ public final class TrainingTracker implements ScopeObserver {
     private void recognise(ThreadRun run) {
         WorkspaceConfiguration configuration = run.takeConfiguration();
         TrackedNetwork current = run.network();
-        boolean same = current != null && current.uses(configuration);
+        boolean same = current != null && networks.contains(current) && current.uses(configuration);
         if (configuration != null && !same) {
             TrackedNetwork known = networkWith(configuration);
             run.switchTo(WrapperWorker.runsHere() ? workerBegins(known, configuration) : known);
