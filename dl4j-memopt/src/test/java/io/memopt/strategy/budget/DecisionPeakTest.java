@@ -48,6 +48,20 @@ class DecisionPeakTest {
         assertThat(prepared).hasSize(PASSES);
     }
 
+    /** As an arena of another network that is given back: it was not counted, so that nothing is taken off. */
+    @Test
+    void whatOthersHeldBefore_isNotTakenOffWhenItIsFreed() {
+        INDArray theirs = Nd4j.create(FLOATS);
+
+        long bytes = decided(() -> {
+            if (theirs.closeable()) {
+                theirs.close();
+            }
+        });
+
+        assertThat(bytes).isEqualTo(HELD + 2 * BYTES);
+    }
+
     /** What a decision takes that holds one array and has another one in each pass, with {@code beside} done in each, too. */
     private long decided(Runnable beside) {
         try (DecisionPeak peak = new DecisionPeak(ledger, MemorySpace.HOST, HELD);

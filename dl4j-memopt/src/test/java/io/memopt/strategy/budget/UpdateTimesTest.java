@@ -8,6 +8,7 @@ import io.memopt.allocator.event.MemorySpace;
 import io.memopt.allocator.nd4j.MemoryHooks;
 import io.memopt.allocator.recording.MemoryLedger;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
@@ -162,10 +163,9 @@ class UpdateTimesTest {
             actual.add(System.nanoTime() - begun);
             told.add(UpdateTimes.of(deep, deep.getGradientsViewArray()).orElseThrow());
         }
-        actual.sort(null);
-        told.sort(null);
+        double leastActual = Collections.min(actual); // other work of the machine only adds to it
 
-        assertThat(told.get(PAIRS / 2)).isBetween(actual.get(PAIRS / 2) / 2.0, actual.get(PAIRS / 2) * 2.0);
+        assertThat(Collections.min(told)).isBetween(leastActual / 3, leastActual * 3);
     }
 
     private static MultiLayerNetwork trained(IUpdater updater) {
