@@ -74,6 +74,10 @@ final class BudgetOutcome implements AutoCloseable {
         actual.iterationEnded();
     }
 
+    synchronized boolean hasTrained() {
+        return iterations > 0;
+    }
+
     /** What was reserved since the last iteration is not training's. */
     void iterationBegins() {
         actual.iterationBegins();

@@ -201,7 +201,7 @@ public final class NetworkBudget implements ModelObserver, TrainingObserver, Arr
     /** Whether an earlier decision has trained the network. */
     private boolean isTrained() {
         BudgetOutcome before = outcome;
-        return before != null && before.report().actualPeakBytes().isPresent();
+        return before != null && before.hasTrained();
     }
 
     private synchronized void keep(BudgetOutcome next) {
